@@ -1,0 +1,67 @@
+# Needs python3 (3.11 or newer, with venv) and make; the rest is installed into .venv.
+# Every path is relative, so the checkout may lie in a folder whose name has spaces.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
+
+# One BLAS thread per test process: pytest already runs one process per core.
+TEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test test-all lint format bench docs clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
+	while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+demo: .venv/.package ## see what chainrule does, in the terminal
+	$(BIN)/chainrule demo
+
+test: .venv/.installed ## run the tests, but for the slow ones
+	$(TEST)
+
+test-all: .venv/.installed ## run every test
+	$(TEST) -m ""
+
+lint: .venv/.installed ## check style, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/.installed ## repair style and formatting
+	$(BIN)/ruff check --fix --exit-zero .
+	$(BIN)/ruff format .
+
+bench: .venv/.bench ## run the benchmarks against the peers
+	$(BIN)/python -m benchmarks
+
+docs: .venv/.docs ## build the documentation into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+clean: ## remove all that make has made
+	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit("chainrule needs Python 3.11 or newer: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+# The package alone; with what its tests and checks need; with the peers; with the page builder.
+.venv/.package: pyproject.toml | .venv/pyvenv.cfg
+	$(PIP_INSTALL) -e .
+	@touch $@
+
+.venv/.installed: pyproject.toml | .venv/pyvenv.cfg
+	$(PIP_INSTALL) -e '.[dev]'
+	@touch .venv/.package $@
+
+.venv/.bench: pyproject.toml | .venv/pyvenv.cfg
+	$(PIP_INSTALL) -e '.[bench]'
+	@touch .venv/.package $@
+
+.venv/.docs: pyproject.toml | .venv/pyvenv.cfg
+	$(PIP_INSTALL) -e '.[docs]'
+	@touch .venv/.package $@

@@ -1,0 +1,41 @@
+"""The command line: `python -m benchmarks [names…] [--quick] [--threads 1] [--out DIRECTORY]`."""
+
+import argparse
+import importlib
+import tempfile
+from pathlib import Path
+
+from benchmarks import report
+from benchmarks.harness import Options, pin
+
+WORKLOADS = ("eager_small_arrays", "scalar_graphs", "import_time", "memory")
+
+
+def main() -> None:
+    """Run the named workloads (all by default), print each page and write it with its raw data."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(WORKLOADS))
+    parser.add_argument("--quick", action="store_true", help="3 rounds in place of 7")
+    parser.add_argument("--threads", type=int, default=1, help="threads and cores per process")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--peers", nargs="+", default=(), help="only these libraries")
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(WORKLOADS)
+    if unknown:
+        parser.error(f"no workload {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}")
+    pin(arguments.threads)
+    with tempfile.TemporaryDirectory() as bytecode:
+        options = Options(
+            out=arguments.out,
+            bytecode=bytecode,
+            quick=arguments.quick,
+            threads=arguments.threads,
+            peers=tuple(arguments.peers),
+        )
+        for name in arguments.names or WORKLOADS:
+            workload = importlib.import_module(f"benchmarks.{name}")
+            print(report.write(name, workload.TITLE, workload.run(options), options), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Measured cells become a Markdown page and a raw JSON file, with the facts of the machine."""
+
+import json
+import os
+import platform
+import subprocess
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+from benchmarks import peers
+from benchmarks.case import Cell, Table, Target
+from benchmarks.harness import ROOT, Options
+
+OURS = "chainrule"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One target, judged: the ratio of costs round by round, and the variants compared."""
+
+    target: Target
+    ours: str
+    theirs: str
+    ratios: tuple[float, ...]
+
+    @property
+    def met(self) -> bool:
+        """Whether the median round is within the limit."""
+        return median(self.ratios) <= self.target.limit
+
+
+def best(table: Table, case: str, who: str) -> Cell | None:
+    """The cheapest variant of a library in a case, or one variant where `who` names it."""
+    cells = [
+        cell
+        for cell in table.cells
+        if cell.case == case
+        and cell.rounds
+        and (cell.variant == who or _is_gradient_of(cell.variant, who))
+    ]
+    return min(cells, key=lambda cell: median(cell.rounds), default=None)
+
+
+def _is_gradient_of(variant: str, library: str) -> bool:
+    return peers.peer(variant) == library and peers.differentiates(variant)
+
+
+def judge(table: Table, target: Target) -> Verdict | None:
+    """The verdict on a target, or None where one of its two sides was not measured."""
+    ours = best(table, target.case, OURS)
+    theirs = best(table, target.baseline or target.case, target.against)
+    if ours is None or theirs is None:
+        return None
+    pairs = zip(ours.rounds, theirs.rounds, strict=True)
+    return Verdict(target, ours.variant, theirs.variant, tuple(a / b for a, b in pairs))
+
+
+def machine(options: Options) -> dict:
+    """What a reader needs to repeat the run; no host name, no path."""
+    libraries = ("numpy", "scipy", "torch", "jax", "autograd", OURS)
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": {name: found for name in libraries if (found := peers.version(name))},
+        "commit": _git("rev-parse", "--short", "HEAD"),
+        "uncommitted changes": bool(_git("status", "--porcelain")),
+        "threads": options.threads,
+        "quick": options.quick,
+        "load average at the end": os.getloadavg()[0],
+    }
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        run = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    except OSError:
+        return None
+    return run.stdout.strip() if run.returncode == 0 else None
+
+
+def markdown(title: str, tables: list[Table], facts: dict) -> str:
+    """The page a reader sees: costs first, then the targets, then the machine."""
+    parts = [f"# {title}"]
+    for table in tables:
+        parts += [f"## {table.title}", _costs(table)]
+        if table.targets:
+            parts += [_verdicts(table)]
+    parts += ["## Machine", "\n".join(f"- {key}: {_plain(value)}" for key, value in facts.items())]
+    return "\n\n".join(parts) + "\n"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {number}" for name, number in value.items())
+    return str(value)
+
+
+def _costs(table: Table) -> str:
+    rows = [_row("case", "variant", table.unit, "min–max over rounds", "÷ best torch")]
+    rows.append(_row("---", "---", "--:", "--:", "--:"))
+    for cell in table.cells:
+        if not cell.rounds:
+            rows.append(_row(cell.case, cell.variant, "—", cell.problem, ""))
+            continue
+        torch = best(table, cell.case, "torch")
+        ratio = f"{median(cell.rounds) / median(torch.rounds):.2f}" if torch else ""
+        spread = f"{_short(min(cell.rounds))}–{_short(max(cell.rounds))}"
+        rows.append(_row(cell.case, cell.variant, _short(median(cell.rounds)), spread, ratio))
+    return "\n".join(rows)
+
+
+def _verdicts(table: Table) -> str:
+    rows = [_row("case", "ours", "against", "ratio", "min–max", "target", "met")]
+    rows.append(_row("---", "---", "---", "--:", "--:", "--:", "---"))
+    for target in table.targets:
+        against = target.against + (f" in {target.baseline}" if target.baseline else "")
+        verdict = judge(table, target)
+        limit = f"≤ {target.limit}"
+        if verdict is None:
+            rows.append(_row(target.case, OURS, against, "—", "", limit, "not measured"))
+            continue
+        against = against.replace(target.against, verdict.theirs, 1)
+        spread = f"{min(verdict.ratios):.2f}–{max(verdict.ratios):.2f}"
+        ratio = f"{median(verdict.ratios):.2f}"
+        met = "yes" if verdict.met else "no"
+        rows.append(_row(target.case, verdict.ours, against, ratio, spread, limit, met))
+    return "\n".join(rows)
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def write(name: str, title: str, tables: list[Table], options: Options) -> str:
+    """Write `<name>-<date>.json` and `.md`; return the page."""
+    facts = machine(options)
+    now = datetime.now(UTC)
+    page = markdown(title, tables, facts)
+    options.out.mkdir(parents=True, exist_ok=True)
+    stem = f"{name}-{now:%Y-%m-%d}" + ("-quick" if options.quick else "")
+    raw = {
+        "workload": name,
+        "command": f"python -m benchmarks {name} --threads {options.threads}"
+        + (" --quick" if options.quick else ""),
+        "time": now.isoformat(timespec="seconds"),
+        "machine": facts,
+        "tables": [asdict(table) for table in tables],
+    }
+    (options.out / f"{stem}.json").write_text(json.dumps(raw, indent=1) + "\n")
+    (options.out / f"{stem}.md").write_text(page)
+    return page

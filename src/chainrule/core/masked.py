@@ -1,0 +1,78 @@
+"""An adjoint or tangent in which some lanes are zero because no path leads through them.
+
+Grammar of the idea: a *numeric* zero times infinity is NaN, and rightly so; a *structural* zero
+times anything is zero.  `where`, `max`, `clip`, indexing and boolean masks produce structural
+zeros, so they hand on a `Masked`: the value, and which lanes are alive.  Every rule then
+computes as usual and what it computed in dead lanes is thrown away.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+class Masked:
+    """`value` with exact zeros wherever `alive` is false."""
+
+    __slots__ = ("alive", "value")
+    __array_ufunc__ = None  # so that ndarray + Masked asks us
+
+    def __init__(self, value: Any, alive: Mask):
+        self.value, self.alive = value, alive
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.value.dtype  # type: ignore[no-any-return]
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Masked):
+            return Masked(self.value + other.value, self.alive | other.alive)
+        return self.value + other
+
+    __radd__ = __add__
+
+
+def unmasked(g: Any) -> Any:
+    """The plain value of an adjoint or tangent."""
+    return g.value if type(g) is Masked else g
+
+
+def masked(value: Any, alive: Any) -> Any:
+    """`value` with its dead lanes set to zero, whatever was computed there."""
+    if alive.all():
+        return value
+    return Masked(np.where(alive, value, np.zeros((), value.dtype)), alive)
+
+
+def within(value: Any, alive: Any) -> Any:
+    """A rule's result restricted to the live lanes of what it was computed from."""
+    if value is None:
+        return None
+    if type(value) is Masked:
+        return masked(value.value, value.alive & alive)
+    if value.shape != alive.shape:  # one of them is constant along a broadcast axis
+        shape = np.broadcast_shapes(value.shape, alive.shape)
+        value, alive = np.broadcast_to(value, shape), np.broadcast_to(alive, shape)
+    return masked(value, alive)
+
+
+def plain(value: Any) -> Any:
+    """The bare array behind a value that may be masked, recorded, or both."""
+    value = unmasked(value)
+    return getattr(value, "_value", value)
+
+
+def gated(g: Any, weights: Any) -> Any:
+    """`g` times weights whose zeros are structural: the rule of everything that selects."""
+    weights = plain(weights)  # a gate is piecewise constant: it has no derivative of its own
+    if weights.dtype == bool:
+        return within(g, weights)
+    return within(g * weights, weights != 0)

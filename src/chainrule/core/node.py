@@ -1,0 +1,158 @@
+"""One recorded operation: its rule, its parents, what its derivative reads, and the user's line."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator
+from operator import itemgetter
+from pathlib import Path
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chainrule.core.spec import Shape, Spec
+
+if TYPE_CHECKING:
+    from chainrule.core.op import Op
+    from chainrule.core.rule import Rule
+
+# Positions inside a node, for the loops in which an attribute lookup would show.
+RULE, PARENTS, SAVED, ATTRS, SHAPE, DTYPE, CODE, LASTI, ARGS, WATCH = range(10)
+NO_ATTRS: dict[str, Any] = {}
+
+
+class Node(tuple[Any, ...]):
+    """An operation that happened.  A tuple, because making one must cost less than 100 ns.
+
+    `parents` are the inputs through which a derivative flows.  `args` lists every argument, nodes
+    and constants alike, and is kept only while tracing; so is nothing else that the rule does not
+    read, and an intermediate array dies as soon as user code drops it.
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a node is itself, whatever it holds
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+
+    rule: Rule = property(itemgetter(RULE))  # type: ignore[assignment]
+    parents: tuple[Node, ...] = property(itemgetter(PARENTS))  # type: ignore[assignment]
+    saved: tuple[Any, ...] = property(itemgetter(SAVED))  # type: ignore[assignment]
+    attrs: dict[str, Any] = property(itemgetter(ATTRS))  # type: ignore[assignment]
+    shape: Shape = property(itemgetter(SHAPE))  # type: ignore[assignment]
+    dtype: np.dtype[Any] = property(itemgetter(DTYPE))  # type: ignore[assignment]
+    args: tuple[Any, ...] | None = property(itemgetter(ARGS))  # type: ignore[assignment]
+
+    name: Any = None
+    is_leaf = False
+
+    @property
+    def op(self) -> Op:
+        return self[RULE].op  # type: ignore[no-any-return]
+
+    @property
+    def spec(self) -> Spec:
+        return Spec(self[SHAPE], self[DTYPE])
+
+    @property
+    def ndim(self) -> int:
+        return len(self[SHAPE])
+
+    @property
+    def size(self) -> int:
+        return self.spec.size
+
+    @property
+    def line(self) -> Line | StoredLine | None:
+        """Where in the user's code this happened; None when it is not known."""
+        code = self[CODE]
+        return Line(code, self[LASTI]) if isinstance(code, CodeType) else code
+
+    def with_saved(self, saved: tuple[Any, ...]) -> Node:
+        """The same node with other saved values, for a run at another point or on Variables."""
+        return Node((*self[:SAVED], saved, *self[SAVED + 1 :]))
+
+    def __repr__(self) -> str:
+        label = f" {self.name!s}" if self.name is not None else ""
+        where = f" at {self.line}" if self.line else ""
+        what = "leaf" if self.is_leaf else self.op.name
+        return f"<node {what}{label} {Spec(self.shape, self.dtype)}{where}>"
+
+    # The elements are positions, not a value: a node is not to be compared, added or copied as a tuple.
+    def __deepcopy__(self, memo: object) -> Node:
+        return self
+
+    def __copy__(self) -> Node:
+        return self
+
+
+class Leaf(Node):
+    """A node nothing feeds: a variable.  `grad` is filled by `backward()` and by nothing else."""
+
+    is_leaf = True
+    name: Any
+    grad: Any
+
+    @property
+    def op(self) -> Op:
+        raise AttributeError("a leaf has no op")
+
+
+def make_leaf(shape: Shape, dtype: np.dtype[Any], name: Any, code: Any = None, lasti: int = 0) -> Leaf:
+    leaf = Leaf((None, (), (), NO_ATTRS, shape, dtype, code, lasti, (), None))
+    leaf.name = name
+    leaf.grad = None
+    return leaf
+
+
+class Line:
+    """A place in the user's source; file, number and text are looked up only when asked for."""
+
+    __slots__ = ("code", "lasti")
+
+    def __init__(self, code: CodeType, lasti: int):
+        self.code, self.lasti = code, lasti
+
+    @property
+    def positions(self) -> tuple[int | None, int | None, int | None, int | None]:
+        """First line, last line, first column and end column of the expression."""
+        spans: Iterator[Any] = self.code.co_positions()
+        for index, span in enumerate(spans):
+            if index == self.lasti // 2:
+                return span  # type: ignore[no-any-return]
+        return (self.code.co_firstlineno, None, None, None)
+
+    @property
+    def file(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def number(self) -> int:
+        return self.positions[0] or self.code.co_firstlineno
+
+    @property
+    def text(self) -> str:
+        return linecache.getline(self.file, self.number).strip()
+
+    def __str__(self) -> str:
+        return f"{Path(self.file).name}:{self.number}"
+
+    def shown(self) -> str:
+        """File, number and the line itself, as error messages print it."""
+        text = self.text
+        return f"{self}    {text}" if text else str(self)
+
+
+class StoredLine:
+    """A line of source that came with a graph read from a file."""
+
+    __slots__ = ("file", "number", "text")
+
+    def __init__(self, file: str, number: int, text: str):
+        self.file, self.number, self.text = file, number, text
+
+    def __str__(self) -> str:
+        return f"{Path(self.file).name}:{self.number}"
+
+    def shown(self) -> str:
+        return f"{self}    {self.text}"

@@ -1,0 +1,212 @@
+"""The op record: everything that is known of one operation, in one place.
+
+An op has *inputs* (arrays, through which derivatives may flow) and *attrs* (static parameters).
+Its `derivative` is one of
+
+    Partials       elementwise: one factor per input
+    Linear         linear in its differentiable inputs: their transpose
+    Multilinear    linear in each input alone: one transpose per input
+    Rules          neither: reverse and forward rules per input, proved adjoint by a test
+    ZERO           the derivative is zero wherever it exists (floor, sign, comparisons)
+    NOT_WRITTEN    nobody has written it yet; asking for it raises
+
+A rule is a plain function whose parameter names say what it reads, and a recorded node keeps that
+and nothing else:
+
+    g            the incoming adjoint          t            the incoming tangent
+    x, y, …      the value of an input         out          the value of the result
+    x_spec, …    shape and dtype of an input   out_spec     shape and dtype of the result
+    active       which inputs are differentiated, as a tuple of booleans
+    axis, …      an attr
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from chainrule.errors import ArgumentError, GraphError
+
+if TYPE_CHECKING:
+    from chainrule.core.rule import Rule
+    from chainrule.core.spec import Spec
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A partial derivative made of weights whose zeros are structural (max, clip, where)."""
+
+    weights: Function
+
+
+@dataclass(frozen=True, slots=True)
+class Partials:
+    """Elementwise: per input a function, a `Gate`, the number 1 or -1, or None (not differentiable)."""
+
+    factors: tuple[Function | Gate | int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Linear jointly in its differentiable inputs; per input its transpose, or None.
+
+    `selects` tells that every output lane copies or adds input lanes with weight one (indexing,
+    reshape, sum …), so a mask of lanes can be pushed through the op itself; `fills` that it also
+    leaves lanes which no input reaches (pad, tril).
+    """
+
+    transposes: tuple[Function | None, ...]
+    selects: bool = True
+    fills: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Multilinear:
+    """Linear in each input while the others are held; per input its transpose, or None."""
+
+    transposes: tuple[Function | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Reverse and forward rules per input; either may be missing, and asking for it raises."""
+
+    reverse: tuple[Function | None, ...]
+    forward: tuple[Function | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+ZERO = _Named("ZERO")
+NOT_WRITTEN = _Named("NOT_WRITTEN")
+Derivative = Partials | Linear | Multilinear | Rules | _Named
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One call of an op, for its tests: positional arguments (arrays) and attrs."""
+
+    args: tuple[Any, ...]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+
+def sample(*args: Any, **attrs: Any) -> Sample:
+    return Sample(args, attrs)
+
+
+Samples = Callable[[], Sequence[Sample]]  # a function, so that importing makes no arrays
+
+
+class Recorded(Protocol):
+    """What an op needs to know of a Variable: it is recognised by `__chainrule_record__`."""
+
+    def __chainrule_record__(self, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """One operation.  A pass reads a field of this record and never names an op."""
+
+    name: str
+    forward: Function
+    inputs: tuple[str, ...]
+    derivative: Derivative
+    spec: Function
+    samples: Samples
+    edges: Samples | None = None
+    bad: Samples | None = None
+    kinks: Function | None = None
+    numpy: tuple[Any, ...] = ()
+    variadic: bool = False
+    outputs: int = 1
+    view: bool = False
+    expand: Function | None = None
+    reference: Function | None = None
+    variant: Function | None = None
+    doc: str = ""
+    attrs: Mapping[str, Any] = field(init=False)
+    rules: dict[Any, Rule] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.samples is None:
+            raise GraphError(f"op {self.name} has no samples, so nothing would test it")
+        object.__setattr__(self, "attrs", self._static_parameters())
+        object.__setattr__(self, "__doc__", self.doc or f"{self.name}({', '.join(self.inputs)})")
+        object.__setattr__(self, "__name__", self.name)
+
+    def _static_parameters(self) -> dict[str, Any]:
+        """The attrs and their defaults: the parameters of `forward` (or `expand`) after its inputs."""
+        if isinstance(self.forward, np.ufunc) or inspect.isbuiltin(self.forward):
+            return {}
+        parameters = inspect.signature(self.forward).parameters.values()
+        return {
+            p.name: p.default
+            for p in list(parameters)[0 if self.variadic else len(self.inputs) :]
+            if p.kind is p.KEYWORD_ONLY or (p.kind is p.POSITIONAL_OR_KEYWORD and not self.variadic)
+        }
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Split a call into its inputs and its attrs, as the signature of `forward` says."""
+        if self.variadic and args and isinstance(args[0], (list, tuple)):
+            inputs, rest = list(args[0]), tuple(args[1:])  # concatenate([a, b], axis)
+        elif self.variadic:
+            inputs, rest = list(args), ()
+        else:
+            inputs, rest = list(args[: len(self.inputs)]), tuple(args[len(self.inputs) :])
+        names = iter(self.attrs)
+        attrs = dict(zip(names, rest, strict=False))
+        if len(rest) > len(attrs):
+            raise ArgumentError(f"{self.name} takes at most {len(self.inputs) + len(self.attrs)} arguments, got {len(args)}")
+        for key, value in kwargs.items():
+            if key in self.attrs and key not in attrs:
+                attrs[key] = value
+            elif key in self.inputs[len(inputs) :][:1]:
+                inputs.append(value)
+            else:
+                known = ", ".join((*self.inputs, *self.attrs))
+                raise ArgumentError(f"{self.name} has no argument {key!r}; it takes {known}")
+        for key, default in self.attrs.items():
+            if key not in attrs:
+                if default is inspect.Parameter.empty:
+                    raise ArgumentError(f"{self.name} needs the argument {key!r}")
+                attrs[key] = default
+        if not self.variadic and len(inputs) < len(self.inputs):
+            raise ArgumentError(f"{self.name} needs {len(self.inputs)} array arguments ({', '.join(self.inputs)}), got {len(inputs)}")
+        return inputs, attrs
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Apply to arrays (computed at once) or to Variables (computed and recorded)."""
+        for value in args[0] if args and isinstance(args[0], (list, tuple)) else args:
+            if hasattr(value, "__chainrule_record__"):
+                return value.__chainrule_record__(self, args, kwargs)
+        if self.expand is not None:
+            return self.expand(*args, **kwargs)
+        inputs, attrs = self.bind(args, kwargs)
+        return self.forward(*inputs, **attrs)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}({', '.join((*self.inputs, *self.attrs))})>"
+
+
+OPS: dict[str, Op] = {}
+
+
+def register(op: Op) -> Op:
+    """Enter an op into the table; two ops of one name are a mistake."""
+    if op.name in OPS:
+        raise GraphError(f"two ops are called {op.name}")
+    OPS[op.name] = op
+    return op

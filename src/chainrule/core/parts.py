@@ -1,0 +1,41 @@
+"""The adjoint or tangent of an op with several results: one part per result, None where it is zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+OBJECT = np.dtype(object)
+
+
+class Parts:
+    """A tuple of adjoints.  A node with several results has shape () and dtype object, as this has."""
+
+    __slots__ = ("parts",)
+    __array_ufunc__ = None
+    shape = ()
+    dtype = OBJECT
+
+    def __init__(self, parts: Sequence[Any]):
+        self.parts = tuple(parts)
+
+    @staticmethod
+    def single(index: int, count: int, part: Any) -> Parts:
+        return Parts([part if i == index else None for i in range(count)])
+
+    def __add__(self, other: Parts) -> Parts:
+        def plus(a: Any, b: Any) -> Any:
+            return b if a is None else a if b is None else a + b
+
+        return Parts([plus(a, b) for a, b in zip(self.parts, other.parts, strict=True)])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.parts)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.parts[index]
+
+    def __len__(self) -> int:
+        return len(self.parts)

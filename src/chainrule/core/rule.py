@@ -1,0 +1,346 @@
+"""The derivative of one op for one choice of differentiated inputs, ready to run.
+
+An op's record says per input how a derivative flows.  Here that becomes four flat functions per
+(op, active inputs), generated once as source text, because this is the inner loop of every
+gradient and a generic argument shuffle would cost more than a small NumPy call:
+
+    keep(inputs, out)     -> what the rules read, stored on the node
+    pull(g, node)         -> one contribution per differentiated input      (reverse mode)
+    push(tangents, node)  -> the tangent of the result                      (forward mode)
+    lift(node, wrap)      -> the node with what it saved wrapped as Variables, for higher order
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.masked import gated
+from chainrule.core.node import ATTRS, PARENTS, SAVED, Node
+from chainrule.core.op import (
+    NOT_WRITTEN,
+    ZERO,
+    Function,
+    Gate,
+    Linear,
+    Multilinear,
+    Op,
+    Partials,
+    Rules,
+)
+from chainrule.core.spec import Spec, is_inexact
+from chainrule.errors import DerivativeError
+
+Flow = tuple[Any, Any]  # the reverse and the forward rule of one input
+
+
+class Rule:
+    """How derivatives flow through `op` when the inputs marked in `active` are differentiated."""
+
+    __slots__ = ("active", "elementwise", "keep", "op", "positions", "pull", "push", "saved_names")
+    keep: Callable[[Sequence[Any], Any], tuple[Any, ...]]
+    pull: Callable[[Any, Node], Sequence[Any]]
+    push: Callable[[Sequence[Any], Node], Any]
+
+    def __init__(self, op: Op, active: tuple[bool, ...]):
+        self.op, self.active = op, active
+        self.elementwise = isinstance(op.derivative, Partials)
+        flows = [flow if on else None for flow, on in zip(flows_of(op, len(active)), active, strict=True)]
+        self.positions = tuple(i for i, flow in enumerate(flows) if flow is not None)
+        builder = JointRule(op, active) if op.variadic else InputRules(op, active, flows)
+        self.saved_names = builder.saved_names()
+        self.keep = builder.keep()
+        self.pull = builder.pull()
+        self.push = builder.push()
+
+    def lift(self, node: Node, wrap: Callable[[Any, Node], Any]) -> Node:
+        """`node` with each saved value that has a history replaced by `wrap(value, its node)`."""
+        parent_of = dict(zip(self.positions, node.parents, strict=True))
+
+        def lifted(name: str, value: Any) -> Any:
+            if name == "out":
+                return wrap(value, node)
+            if name == "xs":
+                return tuple(
+                    wrap(v, parent_of[i]) if i in parent_of else v for i, v in enumerate(value)
+                )
+            index = self.op.inputs.index(name) if name in self.op.inputs else None
+            return wrap(value, parent_of[index]) if index in parent_of else value
+
+        saved = tuple(lifted(n, v) for n, v in zip(self.saved_names, node[SAVED], strict=True))
+        return node.with_saved(saved)
+
+    def __repr__(self) -> str:
+        return f"<rule of {self.op.name}, active {self.active}>"
+
+
+def rule_for(op: Op, active: tuple[bool, ...]) -> Rule:
+    """The rule of this op for these differentiated inputs, built on first use."""
+    rule = op.rules.get(active)
+    if rule is None:
+        rule = op.rules[active] = Rule(op, active)
+    return rule
+
+
+def flows_of(op: Op, count: int) -> list[Flow | None]:
+    """Per input its (reverse, forward) rule, or None where no derivative flows."""
+    derivative = op.derivative
+    if derivative is ZERO:
+        return [None] * count
+    if derivative is NOT_WRITTEN:
+        return [(_not_written(op, "g"), _not_written(op, "t"))] * count
+    if op.variadic:
+        return [(True, True)] * count
+    if isinstance(derivative, Partials):
+        return [None if f is None else (f, f) for f in derivative.factors]
+    if isinstance(derivative, (Linear, Multilinear)):
+        return [
+            None if f is None else (f, _applied_to_tangent(op, i))
+            for i, f in enumerate(derivative.transposes)
+        ]
+    assert isinstance(derivative, Rules)
+    return [
+        None if r is None and f is None else (r or _not_written(op, "g"), f or _not_written(op, "t"))
+        for r, f in zip(derivative.reverse, derivative.forward, strict=True)
+    ]
+
+
+def _not_written(op: Op, incoming: str) -> Function:
+    mode = "reverse" if incoming == "g" else "forward"
+
+    def reverse(g: Any) -> Any:
+        raise DerivativeError(f"no {mode}-mode derivative of {op.name} is written; add it to the op's record")
+
+    def forward(t: Any) -> Any:
+        return reverse(t)
+
+    return reverse if incoming == "g" else forward
+
+
+def _applied_to_tangent(op: Op, index: int) -> Function:
+    """Forward rule of an input in which the op is linear: the op itself, on the tangent."""
+    names = list(op.inputs)
+    others = [n for n in names if n != names[index]] if isinstance(op.derivative, Multilinear) else []
+    fixed = [
+        n for i, n in enumerate(names)
+        if isinstance(op.derivative, Linear) and op.derivative.transposes[i] is None
+    ]
+    linear_peers = [
+        n for i, n in enumerate(names)
+        if isinstance(op.derivative, Linear) and op.derivative.transposes[i] is not None and i != index
+    ]
+    call = ", ".join(
+        "t" if i == index else f"zeros({n}_spec)" if n in linear_peers else n
+        for i, n in enumerate(names)
+    )
+    attrs = "".join(f", {n}={n}" for n in op.attrs)
+    parameters = ["t", *others, *fixed, *(f"{n}_spec" for n in linear_peers), *op.attrs]
+    text = f"def push({', '.join(parameters)}):\n    return op({call}{attrs})"
+    return _define(text, "push", {"op": op, "zeros": _zeros})
+
+
+def _zeros(spec: Any) -> Any:
+    return np.zeros(spec.shape, spec.dtype if is_inexact(spec.dtype) else np.float64)
+
+
+def _define(text: str, name: str, scope: dict[str, Any]) -> Function:
+    exec(text, scope)
+    return scope[name]  # type: ignore[no-any-return]
+
+
+def parameters_of(function: Any) -> list[str]:
+    if isinstance(function, Gate):
+        function = function.weights
+    if not callable(function):
+        return []
+    return list(inspect.signature(function).parameters)
+
+
+class InputRules:
+    """Builds the four functions of an op with a fixed number of inputs, one rule per input."""
+
+    def __init__(self, op: Op, active: tuple[bool, ...], flows: list[Flow | None]):
+        self.op, self.active, self.flows = op, active, flows
+        self.on = [i for i, flow in enumerate(flows) if flow is not None]
+
+    def _read(self) -> list[str]:
+        """Every name the active rules ask for, in order of first appearance."""
+        names: dict[str, None] = {}
+        for i in self.on:
+            for function in self.flows[i] or ():
+                names.update(dict.fromkeys(parameters_of(function)))
+        return list(names)
+
+    def saved_names(self) -> tuple[str, ...]:
+        """The values a node keeps; the spec of an input that is no parent counts as one."""
+        kept = {*self.op.inputs, "out"}
+        loose = {f"{n}_spec" for i, n in enumerate(self.op.inputs) if i not in self.on}
+        return tuple(n for n in self._read() if n in kept or n in loose)
+
+    def keep(self) -> Function:
+        names = self.saved_names()
+        index = {n: i for i, n in enumerate(self.op.inputs)}
+        parts = []
+        for n in names:
+            if n == "out":
+                parts.append("out")
+            elif n in index:
+                parts.append(f"inputs[{index[n]}]")
+            else:
+                parts.append(f"spec_of(inputs[{index[n.removesuffix('_spec')]}])")
+        text = f"def keep(inputs, out):\n    return ({', '.join(parts)}{',' if parts else ''})"
+        return _define(text, "keep", {"spec_of": Spec.of})
+
+    def _prologue(self) -> str:
+        names = self.saved_names()
+        lines = []
+        if names:
+            lines.append(f"    {', '.join(names)}, = node[{SAVED}]")
+        read = set(self._read())
+        lines += [
+            f"    {self.op.inputs[i]}_spec = node[{PARENTS}][{k}]"
+            for k, i in enumerate(self.on)
+            if f"{self.op.inputs[i]}_spec" in read
+        ]
+        if "out_spec" in read:
+            lines.append("    out_spec = node")
+        lines += [f"    {n} = node[{ATTRS}][{n!r}]" for n in self.op.attrs if n in read]
+        return "\n".join(lines) + ("\n" if lines else "")
+
+    def _scope(self) -> dict[str, Any]:
+        scope: dict[str, Any] = {"active": self.active, "gated": gated, "conjugate": conjugate}
+        for i in self.on:
+            flow = self.flows[i]
+            assert flow is not None
+            for prefix, function in zip(("reverse", "forward"), flow, strict=True):
+                scope[f"{prefix}_{i}"] = function.weights if isinstance(function, Gate) else function
+        return scope
+
+    def _term(self, i: int, prefix: str, incoming: str) -> str:
+        """Source text of one contribution (`prefix` reverse) or tangent (`prefix` forward)."""
+        flow = self.flows[i]
+        assert flow is not None
+        function = flow[0] if prefix == "reverse" else flow[1]
+        arguments = [incoming if p in ("g", "t") else p for p in parameters_of(function)]
+        call = f"{prefix}_{i}({', '.join(arguments)})"
+        if not isinstance(self.op.derivative, Partials):
+            return call
+        if isinstance(function, Gate):
+            return f"gated({incoming}, {call})"
+        if function == 1:
+            return incoming
+        if function == -1:
+            return f"-{incoming}"
+        return f"{incoming} * conjugate({call})" if prefix == "reverse" else f"{incoming} * {call}"
+
+    def pull(self) -> Function:
+        terms = "".join(self._term(i, "reverse", "g") + ", " for i in self.on)
+        body = f"{self._prologue()}    return ({terms})"
+        # A real result of an elementwise op has real partials: skip looking whether to conjugate.
+        real = body.replace("conjugate(", "(")
+        text = f"def pull(g, node):\n{real}"
+        if real == body:
+            return _define(text, "pull", self._scope())
+        either = f"def pull(g, node):\n    if node[5].kind == 'f':\n{_indent(real)}\n{body}"
+        return _define(either, "pull", self._scope())
+
+    def push(self) -> Function:
+        lines = [f"def push(tangents, node):\n{self._prologue()}    total = None"]
+        for k, i in enumerate(self.on):
+            term = self._term(i, "forward", f"tangents[{k}]")
+            lines.append(f"    if tangents[{k}] is not None:")
+            lines.append(f"        term = {term}")
+            lines.append("        total = term if total is None else total + term")
+        lines.append("    return total")
+        return _define("\n".join(lines), "push", self._scope())
+
+
+def _indent(text: str) -> str:
+    return "\n".join("    " + line for line in text.splitlines())
+
+
+def conjugate(value: Any) -> Any:
+    """Complex conjugate; a real value is returned as it is."""
+    return np.conj(value) if getattr(value, "dtype", None) is not None and value.dtype.kind == "c" else value
+
+
+class JointRule:
+    """Builds the four functions of an op with any number of inputs `xs`, all in one rule.
+
+    `transposes[0](g, …)` returns a contribution per input, differentiated or not; the forward rule
+    `Rules.forward[0](ts, …)` gets a tangent per input, zeros where there is none.  Beside the names
+    every rule may read there is `fixed`: the values of the inputs that are not floating-point (index
+    arrays), None in the place of the others.
+    """
+
+    def __init__(self, op: Op, active: tuple[bool, ...]):
+        self.op, self.active = op, active
+        derivative = op.derivative
+        self.on: list[int] = []
+        self.reverse: Function | None = None
+        self.forward: Function | None = None
+        if derivative is ZERO:
+            return
+        self.on = [i for i, on in enumerate(active) if on]
+        if isinstance(derivative, Rules):
+            self.reverse, self.forward = derivative.reverse[0], derivative.forward[0]
+        elif isinstance(derivative, Linear):
+            self.reverse, self.forward = derivative.transposes[0], None
+
+    def _read(self) -> set[str]:
+        names = set(parameters_of(self.reverse)) if self.reverse else set()
+        return names | (set(parameters_of(self.forward)) if self.forward else set())
+
+    def saved_names(self) -> tuple[str, ...]:
+        read = self._read() | {"xs_spec", "fixed"} if self.on else set()
+        return tuple(n for n in ("xs", "out", "xs_spec", "fixed") if n in read)
+
+    def keep(self) -> Function:
+        names = self.saved_names()
+
+        def keep(inputs: Sequence[Any], out: Any) -> tuple[Any, ...]:
+            if not names:
+                return ()
+            specs = tuple(Spec.of(v) for v in inputs)
+            fixed = tuple(
+                None if is_inexact(s.dtype) else v for v, s in zip(inputs, specs, strict=True)
+            )
+            available = {"xs": tuple(inputs), "out": out, "xs_spec": specs, "fixed": fixed}
+            return tuple(available[n] for n in names)
+
+        return keep
+
+    def _arguments(self, function: Function, node: Node) -> dict[str, Any]:
+        known = dict(zip(self.saved_names(), node[SAVED], strict=True))
+        known |= node[ATTRS] | {"active": self.active, "out_spec": node}
+        return {p: known[p] for p in parameters_of(function) if p in known}
+
+    def pull(self) -> Function:
+        reverse, on = self.reverse, self.on
+
+        def pull(g: Any, node: Node) -> Sequence[Any]:
+            if not on or reverse is None:
+                return ()
+            every = reverse(g, **self._arguments(reverse, node))
+            return [every[i] for i in on]
+
+        return pull
+
+    def push(self) -> Function:
+        op, forward, on = self.op, self.forward, self.on
+
+        def push(tangents: Sequence[Any], node: Node) -> Any:
+            specs, fixed = node[SAVED][-2:]
+            known = dict(zip(on, tangents, strict=True))
+            ts = [
+                known[i] if known.get(i) is not None else _zeros(spec) if value is None else value
+                for i, (spec, value) in enumerate(zip(specs, fixed, strict=True))
+            ]
+            if forward is None:
+                return op(ts, **node[ATTRS])
+            return forward(ts, **self._arguments(forward, node))
+
+        return push

@@ -1,0 +1,69 @@
+"""The one way to print a graph: stable, diff-able, the same in errors, golden files and the view.
+
+    graph f(x: float64[], y: float64[3])
+      %0 = leaf x                      float64[]
+      %2 = multiply %0 %1              float64[3]    model.py:12
+      %3 = sum %2 axis=0               float64[]     model.py:13
+      return %3
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.graph import Graph
+from chainrule.core.node import Node
+from chainrule.core.op import OPS
+
+WIDTH = 40
+
+
+def graph_text(graph: Graph, lines: bool = True) -> str:
+    """The text form; `lines=False` leaves out the user's source lines."""
+    arguments = ", ".join(f"{_leaf_name(graph, leaf)}: {leaf.spec}" for leaf in graph.leaves)
+    rows = [f"graph {graph.name}({arguments})"]
+    for i, node in enumerate(graph.nodes):
+        head = f"  %{i} = {node_text(graph, node)}"
+        spec = "(several)" if node.dtype == object else str(node.spec)
+        where = str(node.line) if lines and node.line and not node.is_leaf else ""
+        rows.append(f"{head:<{WIDTH}} {spec:<16} {where}".rstrip())
+    rows.append("  return " + " ".join(f"%{graph.index[o]}" for o in graph.outputs))
+    return "\n".join(rows)
+
+
+def node_text(graph: Graph, node: Node) -> str:
+    """One node without its number: the op, its arguments, the attrs that are not at their default."""
+    if node.is_leaf:
+        return f"leaf {_leaf_name(graph, node)}"
+    arguments = [f"%{graph.index[a]}" if isinstance(a, Node) else value_text(a) for a in node.args or ()]
+    defaults = OPS[node.op.name].attrs if node.op.name in OPS else node.op.attrs
+    attrs = [f"{k}={value_text(v)}" for k, v in node.attrs.items() if not _same(defaults.get(k), v)]
+    return " ".join([node.op.name, *arguments, *attrs])
+
+
+def _leaf_name(graph: Graph, leaf: Node) -> str:
+    return str(leaf.name) if leaf.name is not None else f"leaf{graph.index[leaf]}"
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and not isinstance(a, np.ndarray) and bool(a == b))
+
+
+def value_text(value: Any) -> str:
+    """A constant or attr in a few characters."""
+    if isinstance(value, np.ndarray):
+        if value.size <= 4:
+            return np.array2string(value, separator=", ", precision=6).replace("\n", "")
+        return f"<{value.dtype.name}[{', '.join(map(str, value.shape))}]>"
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, slice):
+        parts = ["" if p is None else str(p) for p in (value.start, value.stop)]
+        return ":".join(parts) + ("" if value.step is None else f":{value.step}")
+    if isinstance(value, tuple):
+        return "(" + ", ".join(value_text(v) for v in value) + ")"
+    return "…" if value is Ellipsis else repr(value)

@@ -1,0 +1,1 @@
+"""Differentiation: the reverse and the forward walk, and every derivative built on them."""

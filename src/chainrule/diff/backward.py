@@ -1,0 +1,54 @@
+"""`y.backward()`: the gradient of one Variable, added up on the leaves below it."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.masked import unmasked
+from chainrule.core.node import PARENTS
+from chainrule.core.order import dfs_order
+from chainrule.diff.reverse import reverse
+from chainrule.errors import DerivativeError, ShapeError
+from chainrule.record.variable import Variable
+
+parents_of = itemgetter(PARENTS)
+
+
+def backward(self: Variable, seed: Any = None) -> None:
+    """Add ∂self/∂leaf to `.grad` of every leaf this value depends on; calls add up.
+
+    A value with several elements needs a `seed`, the adjoint to start from, of its own shape.
+    """
+    start = seed_for(self, seed)
+    order = dfs_order([self.node], parents_of)
+    with np.errstate(all="ignore"):
+        adjoints = reverse(order, {self.node: start})
+        for node in order:
+            if node.is_leaf and node in adjoints:
+                g = unmasked(adjoints[node])
+                node.grad = own(g) if node.grad is None else node.grad + g
+
+
+def seed_for(y: Variable, seed: Any) -> Any:
+    """The adjoint of `y` to start from: 1 for a scalar, else what the caller gives."""
+    if y.dtype.kind not in "fc":
+        raise DerivativeError(f"a {y.dtype.name} value has no derivative")
+    if seed is None:
+        if y.shape != ():
+            raise ShapeError(
+                f"backward of a value of shape {y.shape} needs a seed of that shape: the gradient of\n"
+                "  which combination of its elements? y.sum().backward() takes their sum."
+            )
+        return y.dtype.type(1)
+    seed = np.asarray(getattr(seed, "_value", seed), y.dtype)
+    if seed.shape != y.shape:
+        raise ShapeError(f"the seed has shape {seed.shape}, the value {y.shape}")
+    return seed[()]
+
+
+def own(g: Any) -> Any:
+    """A gradient the caller may keep and write to: never a view, never shared."""
+    return np.array(g) if isinstance(g, np.ndarray) else g

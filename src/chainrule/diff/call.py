@@ -1,0 +1,173 @@
+"""Calling a user's function on fresh leaves, and walking what it recorded in either direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.containers import Structure, flatten
+from chainrule.core.masked import Masked, unmasked
+from chainrule.core.node import CODE, LASTI, PARENTS, Node
+from chainrule.core.order import dfs_order
+from chainrule.diff.backward import own
+from chainrule.diff.forward import forward
+from chainrule.diff.reverse import reverse
+from chainrule.errors import ArgumentError, DerivativeError, DTypeError
+from chainrule.ops.arithmetic import identity
+from chainrule.record.recorder import as_operand
+from chainrule.record.state import current, recording
+from chainrule.record.variable import Variable, leaf
+
+NUMBERS = (np.ndarray, np.generic, float, int, complex)
+
+
+class Call:
+    """One call of `f`: the inputs differentiated, what came out, and the nodes in between."""
+
+    def __init__(self, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], argnums: Sequence[int]):
+        args = list(args)
+        self.inputs: list[Variable | None] = []
+        self.given: list[Any] = []
+        self.structures: list[Structure] = []
+        for n in argnums:
+            leaves, structure = flatten(args[n])
+            bare = len(leaves) == 1 and structure.paths == [""]
+            variables = [_input(v, f"argument {n}{path}", bare) for v, path in zip(leaves, structure.paths, strict=True)]
+            args[n] = structure.unflatten([g if v is None else v for g, v in zip(leaves, variables, strict=True)])
+            self.inputs += variables
+            self.given += leaves
+            self.structures.append(structure)
+        with recording(inside=True):
+            self.result = f(*args, **kwargs)
+
+    def set_output(self, output: Any) -> None:
+        """Declare which part of the result is differentiated, as a nested container of numbers."""
+        leaves, self.output_structure = flatten(output)
+        if not leaves:
+            raise DerivativeError(f"the function returned {output!r}; it must return a number, an array or a container of them")
+        self.outputs = [_output(v) for v in leaves]
+        wrt = {v.node for v in self.inputs if v is not None}
+        nested = any(not v.node.is_leaf for v in self.inputs if v is not None)
+        nodes = [v.node for v in self.outputs if isinstance(v, Variable)]
+        parents = (lambda n: () if n in wrt else n[PARENTS]) if nested else itemgetter(PARENTS)
+        self.order = dfs_order(nodes, parents)
+        outside = any(n.is_leaf and n not in wrt for n in self.order)
+        self.recorded = nested or outside or current.get().tracing is not None
+        if self.recorded:
+            self.order = _between(self.order, wrt)
+
+    # A walk on arrays unless something outside this call could still be differentiated.
+
+    def pull(self, seeds: Sequence[Any], record: bool = False) -> list[Any]:
+        """Per input the adjoint when the outputs have adjoints `seeds` (None: zero)."""
+        record = record or self.recorded
+        adjoints: dict[Node, Any] = {}
+        for out, seed in zip(self.outputs, seeds, strict=True):
+            if isinstance(out, Variable) and seed is not None:
+                have = adjoints.get(out.node)
+                adjoints[out.node] = seed if have is None else have + seed
+        kept = {v.node: adjoints[v.node] for v in self.inputs if v is not None and v.node in adjoints}
+        order = [n for n in self.order if n not in kept] if kept else self.order
+        wrt = [None if v is None else v.node for v in self.inputs]
+        stops = {n for n in wrt if n is not None and not n.is_leaf}
+        if stops:
+            order = [n for n in order if n not in stops]
+        with np.errstate(all="ignore"), recording(inside=False):
+            adjoints = reverse(order, adjoints, on_variables if record else None)
+        return [None if n is None else unmasked(adjoints.get(n)) for n in wrt]
+
+    def push(self, tangents: Sequence[Any], record: bool = False) -> list[Any]:
+        """Per output its tangent when the inputs have these tangents (None: zero)."""
+        record = record or self.recorded
+        known = {
+            v.node: t for v, t in zip(self.inputs, tangents, strict=True) if v is not None and t is not None
+        }
+        with np.errstate(all="ignore"), recording(inside=False):
+            known = forward(self.order, known, on_variables if record else None)
+        return [unmasked(known.get(v.node)) if isinstance(v, Variable) else None for v in self.outputs]
+
+    def plain(self, value: Any) -> Any:
+        """A result as the caller gets it: an array, or a Variable where it can still be differentiated."""
+        if not isinstance(value, Variable) or self.recorded:
+            return value
+        return own(value._value)
+
+
+def on_variables(node: Node) -> Node:
+    """The node with its saved values as Variables: its rule's work is recorded, under its own line."""
+    if node[CODE] is not None:
+        current.set(current.get().changed(line=(node[CODE], node[LASTI])))
+    return node.rule.lift(node, Variable)
+
+
+def _input(value: Any, where: str, bare: bool) -> Variable | None:
+    """A leaf for one number or array of the caller's; None for what carries no derivative."""
+    if isinstance(value, Variable):
+        return identity(value) if value.dtype.kind in "fc" else None
+    if type(value) is int and bare:
+        value = float(value)
+    if not isinstance(value, NUMBERS) or isinstance(value, bool):
+        if bare:
+            raise DTypeError(f"cannot differentiate with respect to {where}: a {type(value).__name__} is not a number or an array")
+        return None
+    array = np.array(value)
+    if array.dtype.kind not in "fc":
+        if bare:
+            raise DTypeError(
+                f"cannot differentiate with respect to {where}: it holds {array.dtype.name}, and integers "
+                "have no derivative.\n  pass it as floating point: x.astype(float)."
+            )
+        return None
+    return leaf(array[()])
+
+
+def _output(value: Any) -> Any:
+    if isinstance(value, Variable):
+        return value
+    try:
+        value = as_operand(value, Variable)
+    except DTypeError:
+        value = None
+    if value is None:
+        raise DerivativeError("the function's output is not a number or an array")
+    return value if isinstance(value, Variable) else np.asarray(value)[()]
+
+
+def _between(order: Sequence[Node], wrt: set[Node]) -> list[Node]:
+    """The nodes of `order` that depend on one of `wrt`; what lies beside them needs no adjoint."""
+    reached = set(wrt)
+    for node in order:
+        if node not in wrt and any(p in reached for p in node[PARENTS]):
+            reached.add(node)
+    return [n for n in order if n in reached]
+
+
+def positions(argnums: int | Sequence[int], count: int) -> list[int]:
+    """`argnums` as a list of valid positions among `count` arguments."""
+    listed = [argnums] if isinstance(argnums, (int, np.integer)) else list(argnums)
+    for n in listed:
+        if not isinstance(n, (int, np.integer)) or not -count <= n < count:
+            raise ArgumentError(f"argnums {argnums!r}: the function was called with {count} positional arguments")
+    found = [int(n) % count for n in listed]
+    if len(set(found)) != len(found):
+        raise ArgumentError(f"argnums {argnums!r} names an argument twice")
+    return found
+
+
+def unit(shape: tuple[int, ...], dtype: Any, k: int) -> Any:
+    """The k-th unit array; its other lanes are structural zeros, since nothing leads through them."""
+    if shape == ():
+        return dtype.type(1)
+    value = np.zeros(shape, dtype)
+    value.reshape(-1)[k] = 1
+    return Masked(value, value != 0)
+
+
+def zeros_like(given: Any) -> Any:
+    """The gradient of an input nothing depends on."""
+    array = np.asarray(getattr(given, "_value", given))
+    dtype = array.dtype if array.dtype.kind in "fc" else np.float64
+    return np.zeros(array.shape, dtype)[()] if array.dtype.kind in "fciub" else 0.0

@@ -1,0 +1,121 @@
+"""Reverse mode: adjoints flow from the outputs to the leaves, in reverse topological order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.masked import Masked, plain, within
+from chainrule.core.node import DTYPE, PARENTS, RULE, SAVED, SHAPE, WATCH, Node
+from chainrule.core.op import Linear, Multilinear
+from chainrule.core.rule import rule_for
+from chainrule.core.spec import dummy
+
+Adjoints = dict[Node, Any]
+
+
+def reverse(
+    order: Sequence[Node],
+    adjoints: Adjoints,
+    prepare: Callable[[Node], Node] | None = None,
+    keep: bool = False,
+) -> Adjoints:
+    """Walk `order` backwards; each node adds (its adjoint) × (local derivative) to its parents.
+
+    `adjoints` holds the seeds on entry and the leaves' adjoints on return (with `keep`, every
+    node's).  `prepare` gives the node whose saved values the rule shall read: those of another
+    run, or Variables, so that the rule's own work is recorded.
+    """
+    for node in reversed(order):
+        g = adjoints.get(node)
+        if g is None or node[RULE] is None:
+            continue
+        if not keep:
+            del adjoints[node]
+        for parent, c in zip(node[PARENTS], contributions(g, prepare(node) if prepare else node), strict=True):
+            if c is None:
+                continue
+            if c.shape != parent[SHAPE] or c.dtype is not parent[DTYPE]:
+                c = fit(c, parent)
+            have = adjoints.get(parent)
+            adjoints[parent] = c if have is None else have + c
+    return adjoints
+
+
+def contributions(g: Any, node: Node) -> Sequence[Any]:
+    """What `node`, whose adjoint is `g`, adds to the adjoint of each of its parents."""
+    if node[WATCH] is not None:
+        node[WATCH].check(node)
+    if type(g) is Masked:
+        return _masked_contributions(g, node)
+    return node[RULE].pull(g, node)  # type: ignore[no-any-return]
+
+
+def fit(c: Any, parent: Any) -> Any:
+    """A contribution in the parent's own shape and dtype: undo broadcasting, promotion, complexity."""
+    if type(c) is Masked:
+        alive = _sum_to(c.alive, parent[SHAPE], np.any) if c.shape != parent[SHAPE] else c.alive
+        return Masked(fit(c.value, parent), alive)
+    if c.shape != parent[SHAPE]:
+        c = _sum_to(c, parent[SHAPE], np.sum)
+    if c.dtype != parent[DTYPE]:
+        if c.dtype.kind == "c" and parent[DTYPE].kind == "f":
+            c = np.real(c)
+        c = c.astype(parent[DTYPE])
+    return c
+
+
+def _sum_to(c: Any, shape: tuple[int, ...], reduce: Callable[..., Any]) -> Any:
+    """Sum over the axes along which a value of `shape` was broadcast."""
+    if len(c.shape) < len(shape) or any(n not in (1, m) for n, m in zip(shape[::-1], c.shape[::-1], strict=False)):
+        return np.broadcast_to(c, shape)  # a partial that did not depend on the other operand
+    extra = len(c.shape) - len(shape)
+    axes = (*range(extra), *(extra + i for i, n in enumerate(shape) if n == 1 and c.shape[extra + i] != 1))
+    if axes:
+        c = reduce(c, axis=axes)
+    return c.reshape(shape) if c.shape != shape else c
+
+
+def _masked_contributions(g: Masked, node: Node) -> Sequence[Any]:
+    """As `contributions`, where dead lanes of `g` stay dead whatever the rule computes in them."""
+    rule, derivative = node[RULE], node[RULE].op.derivative
+    if rule.elementwise:
+        return [within(c, g.alive) for c in rule.pull(g.value, node)]
+    if isinstance(derivative, Linear) and derivative.selects:
+        reached = rule.pull(g.alive.astype(np.float64), node)
+        return [
+            None if c is None else within(c, plain(m) != 0)
+            for c, m in zip(rule.pull(g.value, node), reached, strict=True)
+        ]
+    if isinstance(derivative, Multilinear):
+        node = _with_dead_operands_zeroed(g.alive, node)
+    return rule.pull(g.value, node)  # type: ignore[no-any-return]
+
+
+def _with_dead_operands_zeroed(alive: Any, node: Node) -> Node:
+    """`node` whose operands are zero where only dead lanes of the result read them.
+
+    `np.where(known, X @ w, 0)` with NaN in the unknown rows of X: the rows are never used, so they
+    must not reach the gradient of w.  Which entries are used is asked of the op itself, with every
+    operand replaced by ones.
+    """
+    rule = node[RULE]
+    values = dict(zip(rule.saved_names, node[SAVED], strict=True))
+    if all(np.isfinite(plain(v)).all() for n, v in values.items() if n in rule.op.inputs):
+        return node
+    parents = dict(zip(rule.positions, node[PARENTS], strict=True))
+    specs = [parents.get(i, values.get(n)) for i, n in enumerate(rule.op.inputs)]
+    if any(s is None for s in specs):
+        return node
+    ones = [dummy(s) for s in specs]
+    every = rule_for(rule.op, (True,) * len(ones))
+    probe = node.with_saved(every.keep(ones, None))
+    reached = every.pull(alive.astype(np.float64), probe)
+    used = {n: plain(m) != 0 for n, m in zip(rule.op.inputs, reached, strict=True)}
+    saved = tuple(
+        np.where(used[n], v, 0) if n in used else v
+        for n, v in zip(rule.saved_names, node[SAVED], strict=True)
+    )
+    return node.with_saved(saved)

@@ -1,0 +1,222 @@
+"""One run of a graph: every value, and after `backward` every adjoint, contribution and local Jacobian."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.containers import flatten
+from chainrule.core.graph import Graph, Key
+from chainrule.core.masked import Masked, unmasked
+from chainrule.core.node import ATTRS, PARENTS, RULE, Node
+from chainrule.diff.call import unit
+from chainrule.diff.reverse import contributions, fit, reverse
+from chainrule.errors import ArgumentError, ChainruleError, DerivativeError, GraphError, ShapeError
+
+
+def forward_run(graph: Graph, *values: Any) -> Run:
+    """Evaluate the graph at new leaf values, given as the recorded function took its arguments."""
+    given = dict(zip(graph.leaves, _leaf_values(graph, values), strict=True))
+    known: dict[Node, Any] = {**graph.captured, **given}
+    for node in graph.nodes:
+        if node in known:
+            continue
+        arguments = [known[a] if isinstance(a, Node) else a for a in node.args or ()]
+        try:
+            out = node.op.forward(*arguments, **node.attrs)
+        except ChainruleError:
+            raise
+        except Exception as error:
+            where = f"\n  {node.line.shown()}" if node.line else ""
+            raise ArgumentError(f"{node.op.name} failed: {error}{where}") from error
+        known[node] = out if isinstance(out, tuple) or hasattr(out, "dtype") else np.asarray(out)[()]
+    return Run(graph, known)
+
+
+def _leaf_values(graph: Graph, values: Sequence[Any]) -> list[Any]:
+    """One value per leaf, checked against the shape the leaf was recorded with."""
+    if graph.inputs is None or len(values) == len(graph.leaves) != len(graph.inputs):
+        flat = list(values)
+    else:
+        if len(values) != len(graph.inputs):
+            raise ArgumentError(f"{graph.name} takes {len(graph.inputs)} arguments, got {len(values)}")
+        flat = []
+        for value, structure in zip(values, graph.inputs, strict=True):
+            leaves, given = flatten(value)
+            if given != structure:
+                raise ArgumentError(f"an argument has the structure {given}, it was recorded with {structure}")
+            flat += [v for v in leaves if isinstance(v, (np.ndarray, np.generic, float, int, complex)) and not isinstance(v, bool) or hasattr(v, "_value")]
+    if len(flat) != len(graph.leaves):
+        raise ArgumentError(f"{graph.name} has {len(graph.leaves)} leaves, got {len(flat)} values")
+    found = []
+    for leaf, value in zip(graph.leaves, flat, strict=True):
+        array = np.array(getattr(value, "_value", value))
+        if array.dtype.kind in "iub" and leaf.dtype.kind in "fc":
+            array = array.astype(leaf.dtype)
+        if array.shape != leaf.shape and not (array.size == 1 and leaf.size == 1):
+            raise ShapeError(f"leaf {leaf.name} was recorded with shape {leaf.shape}, got {array.shape}")
+        found.append(array.reshape(leaf.shape)[()])
+    return found
+
+
+class Run:
+    """The values of one graph at one point; `backward` returns the run with its adjoints filled in."""
+
+    def __init__(self, graph: Graph, values: dict[Node, Any]):
+        self.graph = graph
+        self._values = values
+        self._bound: dict[Node, Node] = {}
+        self._adjoints: dict[Node, Any] | None = None
+
+    def value(self, node: Key) -> Any:
+        """The value of a node."""
+        return self._values[self.graph.node(node)]
+
+    @property
+    def outputs(self) -> Any:
+        """The outputs, in the structure the recorded function returned."""
+        values = [self._values[o] for o in self.graph.outputs]
+        if self.graph.result is not None:
+            return self.graph.result.unflatten(values)
+        return values[0] if len(values) == 1 else tuple(values)
+
+    # -- derivatives -------------------------------------------------------------------------
+
+    def backward(self, seed: Any = None) -> Run:
+        """Fill in the adjoint of every node; `seed` is the adjoint of the output (1 for a scalar)."""
+        adjoints: dict[Node, Any] = {}
+        for out, start in zip(self.graph.outputs, self._seeds(seed), strict=True):
+            adjoints[out] = start if out not in adjoints else adjoints[out] + start
+        with np.errstate(all="ignore"):
+            self._adjoints = reverse(self.graph.nodes, adjoints, self._bind, keep=True)
+        return self
+
+    def adjoint(self, node: Key) -> Any:
+        """∂output/∂node; zero where no path leads from the node to the output."""
+        found = self.graph.node(node)
+        adjoint = unmasked(self._known_adjoints().get(found))
+        if adjoint is None:
+            return np.zeros(found.shape, found.dtype if found.dtype.kind in "fc" else np.float64)[()]
+        return adjoint
+
+    def status(self, node: Key) -> str:
+        """Why the adjoint is what it is: "value", "structural zero", "no path", "kink" or "integer"."""
+        from_here = self.graph.node(node)
+        if from_here.dtype.kind not in "fc":
+            return "integer"
+        adjoint = self._known_adjoints().get(from_here)
+        if adjoint is None:
+            return "structural zero" if self._reaches_output(from_here) else "no path"
+        if type(adjoint) is Masked and not adjoint.alive.any():
+            return "structural zero"
+        return "kink" if self._meets_kink(from_here) else "value"
+
+    def contribution(self, parent: Key, child: Key) -> Any:
+        """What `child` adds to the adjoint of `parent`: (adjoint of child) × (local Jacobian)."""
+        parent, child = self._edge(parent, child)
+        g = self._known_adjoints().get(child)
+        total = None
+        if g is not None:
+            with np.errstate(all="ignore"):
+                bound = self._bind(child)
+                for p, c in zip(bound[PARENTS], contributions(g, bound), strict=True):
+                    if p is parent and c is not None:
+                        c = fit(c, p)
+                        total = c if total is None else total + c
+        return np.zeros(parent.shape)[()] if total is None else unmasked(total)
+
+    def local_jacobian(self, parent: Key, child: Key) -> np.ndarray[Any, Any]:
+        """The matrix on one edge: ∂child/∂parent, (size of child) × (size of parent)."""
+        parent, child = self._edge(parent, child)
+        bound = self._bind(child)
+        if child.dtype == object:
+            raise DerivativeError(f"{child.op.name} has several results; ask for the edge of one of them")
+        matrix = np.zeros((child.size, parent.size), np.result_type(parent.dtype, child.dtype, np.float16))
+        with np.errstate(all="ignore"):
+            for k in range(child.size):
+                seed = unit(child.shape, child.dtype, k)
+                for p, c in zip(bound[PARENTS], contributions(seed, bound), strict=True):
+                    if p is parent and c is not None:
+                        matrix[k] += np.conj(np.reshape(unmasked(fit(c, p)), -1))
+        return matrix
+
+    # -- internals ---------------------------------------------------------------------------
+
+    def _bind(self, node: Node) -> Node:
+        """The node with the values its rule reads at this point; leaves are as they are."""
+        if node[RULE] is None:
+            return node
+        bound = self._bound.get(node)
+        if bound is None:
+            inputs = [self._values[a] if isinstance(a, Node) else a for a in node.args or ()]
+            bound = node.with_saved(node[RULE].keep(inputs, self._values[node]))
+            self._bound[node] = bound
+        return bound
+
+    def _edge(self, parent: Key, child: Key) -> tuple[Node, Node]:
+        parent, child = self.graph.node(parent), self.graph.node(child)
+        if parent not in self.graph.parents(child):
+            raise GraphError(f"there is no edge from {parent!r} to {child!r}")
+        return parent, child
+
+    def _known_adjoints(self) -> dict[Node, Any]:
+        if self._adjoints is None:
+            raise GraphError("this run has no adjoints yet: call run.backward() first")
+        return self._adjoints
+
+    def _seeds(self, seed: Any) -> list[Any]:
+        outputs = self.graph.outputs
+        if seed is None:
+            if len(outputs) != 1 or outputs[0].size != 1:
+                shapes = ", ".join(str(o.shape) for o in outputs)
+                raise ShapeError(f"backward needs a seed: the output has shape {shapes}, and only a scalar's adjoint is 1 by itself")
+            seeds = [np.ones(outputs[0].shape)]
+        else:
+            seeds = flatten(seed)[0] if len(outputs) > 1 else [seed]
+        if len(seeds) != len(outputs):
+            raise ArgumentError(f"{len(outputs)} outputs need as many seeds, got {len(seeds)}")
+        found = []
+        for out, start in zip(outputs, seeds, strict=True):
+            if out.dtype.kind not in "fc":
+                raise DerivativeError(f"the output is of type {out.dtype.name} and has no derivative")
+            array = np.asarray(start, out.dtype)
+            if array.size != out.size:
+                raise ShapeError(f"the seed has shape {array.shape}, the output {out.shape}")
+            found.append(array.reshape(out.shape)[()])
+        return found
+
+    def _reaches_output(self, node: Node) -> bool:
+        pending, seen = [node], {node}
+        outputs = set(self.graph.outputs)
+        while pending:
+            at = pending.pop()
+            if at in outputs:
+                return True
+            fresh = [c for c in self.graph.children(at) if c not in seen]
+            seen.update(fresh)
+            pending += fresh
+        return False
+
+    def _meets_kink(self, node: Node) -> bool:
+        """Whether the adjoint reached this node through an op evaluated at one of its kinks."""
+        pending, seen = [node], {node}
+        while pending:
+            at = pending.pop()
+            for child in self.graph.children(at):
+                if child in seen or self._known_adjoints().get(child) is None:
+                    continue
+                seen.add(child)
+                pending.append(child)
+                if self.at_kink(child):
+                    return True
+        return False
+
+    def at_kink(self, node: Key) -> bool:
+        """Whether this op was evaluated where its derivative jumps, in a lane that matters."""
+        found = self.graph.node(node)
+        if found.is_leaf or found.op.kinks is None:
+            return False
+        inputs = [self._values[a] if isinstance(a, Node) else a for a in found.args or ()]
+        return bool(np.any(found.op.kinks(*inputs, **found[ATTRS])))

@@ -1,0 +1,94 @@
+"""Every error chainrule raises, as one tree.
+
+    ChainruleError
+    ├── GraphError                 the graph itself is malformed, or a node is not in it
+    │   ├── CycleError             a dependency cycle; the message prints it
+    │   └── SerialisationError     a graph that cannot be written, or a text that is not a graph
+    ├── ShapeError                 operands whose shapes do not fit            (also a ValueError)
+    ├── DTypeError                 operands of a type the operation refuses    (also a TypeError)
+    ├── OutOfRangeError            an index outside its axis                   (also an IndexError)
+    ├── LinearAlgebraError         a matrix that is singular or not positive   (also a LinAlgError)
+    ├── ArgumentError              any other bad argument                      (also a ValueError)
+    ├── UnsupportedError           a NumPy function or argument we do not have (also a TypeError)
+    ├── DetachError                a gradient would be lost without a word     (also a TypeError)
+    ├── ViewWriteError             a write through a view of a Variable        (also a ValueError)
+    ├── MutationError              a saved array was changed before backward
+    ├── DerivativeError            no derivative exists, or none is written
+    │   └── DegenerateError        eigenvalues or singular values coincide
+    ├── NonFiniteGradient          a gradient came out NaN or infinite under `cr.debug()`
+    └── GradientCheckError         a derivative disagrees with central differences (also an AssertionError)
+"""
+
+import numpy as np
+
+
+class ChainruleError(Exception):
+    """Base of every error this package raises."""
+
+
+class GraphError(ChainruleError):
+    """The graph is malformed, or a node does not belong to it."""
+
+
+class CycleError(GraphError):
+    """The dependencies form a cycle; `cycle` lists its nodes, first one repeated at the end."""
+
+    def __init__(self, message: str, cycle: list | None = None):
+        super().__init__(message)
+        self.cycle = cycle or []
+
+
+class SerialisationError(GraphError):
+    """A graph that cannot be written as text, or a text that is not a graph."""
+
+
+class ShapeError(ChainruleError, ValueError):
+    """Operands whose shapes do not fit together."""
+
+
+class DTypeError(ChainruleError, TypeError):
+    """Operands of a type the operation refuses."""
+
+
+class OutOfRangeError(ChainruleError, IndexError):
+    """An index outside its axis."""
+
+
+class LinearAlgebraError(ChainruleError, np.linalg.LinAlgError):
+    """A matrix for which the operation is not defined."""
+
+
+class ArgumentError(ChainruleError, ValueError):
+    """A bad argument that is neither a shape, a type nor an index."""
+
+
+class UnsupportedError(ChainruleError, TypeError):
+    """A NumPy function, or an argument of one, that chainrule does not record."""
+
+
+class DetachError(ChainruleError, TypeError):
+    """A conversion that would lose the gradient without a word."""
+
+
+class ViewWriteError(ChainruleError, ValueError):
+    """A write through a view of a Variable."""
+
+
+class MutationError(ChainruleError):
+    """An array saved for the backward pass was changed before it was used."""
+
+
+class DerivativeError(ChainruleError):
+    """The derivative asked for does not exist or has not been written."""
+
+
+class DegenerateError(DerivativeError):
+    """Eigenvalues or singular values coincide and the gradient depends on the choice of basis."""
+
+
+class NonFiniteGradient(ChainruleError):
+    """A gradient came out NaN or infinite while `cr.debug()` was on."""
+
+
+class GradientCheckError(ChainruleError, AssertionError):
+    """A derivative disagrees with central differences."""

@@ -1,0 +1,124 @@
+"""Sums, products, quotients and powers."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.op import Op, sample
+from chainrule.ops.define import ZERO, Gate, elementwise, linear
+from chainrule.ops.samples import draw, holomorphic, pairs_within, point_pairs, points, within
+
+any_pair = pairs_within((-2.0, 2.0), (-2.0, 2.0), complex_too=True)
+safe_quotient = pairs_within((-2.0, 2.0), (0.5, 2.0), complex_too=True)
+
+away_from_jumps = pairs_within((2.1, 2.4), (1.3, 1.6))
+
+add = elementwise("add", operator.add, (1, 1), samples=any_pair, numpy=(np.add,), reference=np.add)
+subtract = elementwise(
+    "subtract", operator.sub, (1, -1), samples=any_pair, numpy=(np.subtract,), reference=np.subtract
+)
+
+
+def _masked_product(x: Any, y: Any) -> tuple[Op, list[Any]] | None:
+    """`(x > 0) * f(x)`: a boolean factor is a mask, and what it hides is structurally zero."""
+    if getattr(y, "dtype", None) == bool:
+        return multiply_mask, [x, y]
+    if getattr(x, "dtype", None) == bool:
+        return multiply_mask, [y, x]
+    return None
+
+
+multiply = elementwise(
+    "multiply",
+    operator.mul,
+    (lambda y: y, lambda x: x),
+    samples=any_pair,
+    edges=point_pairs((0.0, 1.0), (0.0, 0.0), (1e308, 1e-308)),
+    numpy=(np.multiply,),
+    reference=np.multiply,
+    variant=_masked_product,
+)
+multiply_mask = elementwise(
+    "multiply_mask",
+    operator.mul,
+    (Gate(lambda y: y), None),
+    samples=lambda: [
+        sample(draw((3,), -2, 2), np.array([True, False, True])),
+        sample(draw((2, 3), -2, 2), np.array([True, False, True])),
+    ],
+    doc="x * y for a boolean y; lanes where y is false carry a structural zero.",
+)
+divide = elementwise(
+    "divide",
+    operator.truediv,
+    (lambda y: 1 / y, lambda y, out: -out / y),
+    samples=safe_quotient,
+    numpy=(np.divide,),
+    reference=np.divide,
+)
+negative = elementwise("negative", operator.neg, (-1,), samples=holomorphic, numpy=(np.negative,), reference=np.negative)
+positive = elementwise("positive", operator.pos, (1,), samples=holomorphic, numpy=(np.positive,), reference=np.positive)
+reciprocal = elementwise(
+    "reciprocal", np.reciprocal, (lambda out: -(out * out),), samples=within(0.4, 2.0, complex_too=True)
+)
+
+
+def _power_base(x: Any, y: Any) -> Any:
+    """∂(x^y)/∂x; the exponent 0 gives 0 also at x = 0, where the formula would be 0·∞."""
+    if getattr(y, "ndim", 0) == 0 and not hasattr(y, "__chainrule_record__"):
+        return x * y if y == 2 else y * x ** (y - 1) if y != 0 else x * 0
+    return np.where(np.equal(y, 0), 0.0, y * x ** np.where(np.equal(y, 0), 1.0, y - 1))
+
+
+def _power_exponent(x: Any, y: Any, out: Any) -> Any:
+    """∂(x^y)/∂y = x^y log x, whose limit at x = 0 is 0 for y > 0 (and −∞ for y = 0)."""
+    vanishing = np.logical_and(np.equal(x, 0), np.greater(np.real(y), 0))
+    return np.where(vanishing, 0.0, out * np.log(np.where(vanishing, 1.0, x)))
+
+
+power = elementwise(
+    "power",
+    operator.pow,
+    (_power_base, _power_exponent),
+    samples=pairs_within((0.3, 2.0), (-2.0, 2.0), complex_too=True),
+    edges=point_pairs((0.0, 2.0), (0.0, 1.0), (1.5, 0.0), (2.0, 1.0)),
+    numpy=(np.power, np.float_power),
+    reference=np.power,
+)
+square = elementwise("square", np.square, (lambda x: 2 * x,), samples=holomorphic, edges=points(0.0))
+sqrt = elementwise(
+    "sqrt", np.sqrt, (lambda out: 0.5 / out,), samples=within(0.2, 3.0, complex_too=True), edges=points(1e-300, 1e300)
+)
+cbrt = elementwise("cbrt", np.cbrt, (lambda out: 1 / (3 * out * out),), samples=within(0.2, 3.0), edges=points(-8.0))
+
+floor_divide = elementwise(
+    "floor_divide", operator.floordiv, ZERO, inputs=("x", "y"), samples=away_from_jumps,
+    numpy=(np.floor_divide,), reference=np.floor_divide, kinks=lambda x, y: np.equal(x % y, 0),
+)
+remainder = elementwise(
+    "remainder",
+    operator.mod,
+    (1, lambda x, y: -np.floor(x / y)),
+    samples=away_from_jumps,
+    numpy=(np.remainder,),
+    reference=np.remainder,
+    kinks=lambda x, y: np.equal(x % y, 0),
+)
+fmod = elementwise(
+    "fmod",
+    np.fmod,
+    (1, lambda x, y: -np.trunc(x / y)),
+    samples=away_from_jumps,
+    kinks=lambda x, y: np.equal(np.fmod(x, y), 0),
+)
+
+identity = linear(
+    "identity",
+    lambda x: x,
+    lambda g: g,
+    samples=holomorphic,
+    doc="The value itself; gives an inner derivative a node of its own to differentiate with respect to.",
+)

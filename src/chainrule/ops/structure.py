@@ -1,0 +1,72 @@
+"""Ops the engine itself stands on: conversion, detaching, one of several results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.op import sample
+from chainrule.core.parts import Parts
+from chainrule.core.spec import Spec
+from chainrule.ops.define import ZERO, linear, rules
+from chainrule.ops.samples import draw, holomorphic, reals
+
+
+def _astype(x: Any, dtype: Any) -> Any:
+    return x.astype(dtype) if hasattr(x, "astype") else np.asarray(x, dtype)
+
+
+astype = linear(
+    "astype",
+    _astype,
+    lambda g: g,  # the walk brings every contribution into its parent's own dtype
+    samples=lambda: [
+        sample(draw((3,), -2, 2), dtype=np.dtype(np.float32)),
+        sample(draw((3,), -2, 2), dtype=np.dtype(np.complex128)),
+        sample(draw((2,), -2, 2).astype(np.float32), dtype=np.dtype(np.float64)),
+    ],
+    spec=lambda x, dtype: Spec(x.shape, np.dtype(dtype)),
+)
+stop_gradient = rules(
+    "stop_gradient",
+    lambda x: x,
+    derivative=ZERO,
+    samples=reals,
+    doc="The value of x, through which no derivative flows: the one way to detach.",
+)
+constant = rules(
+    "constant",
+    lambda value: value,
+    derivative=ZERO,
+    inputs=(),
+    samples=lambda: [sample(value=np.float64(2.0)), sample(value=draw((2, 3), -2, 2))],
+    doc="A value that depends on nothing: the output of a function that ignores its arguments.",
+)
+conjugate = linear(
+    "conjugate", lambda x: np.conjugate(x), lambda g: np.conjugate(g), samples=holomorphic, selects=False, numpy=(np.conjugate,)
+)
+real = linear("real", lambda x: np.real(x), lambda g: g, samples=holomorphic, numpy=(np.real,), view=True)
+imag = linear(
+    "imag",
+    lambda x: np.imag(x),
+    lambda g, x_spec: g * 1j if x_spec.dtype.kind == "c" else g * 0,
+    samples=holomorphic,
+    selects=False,
+    numpy=(np.imag,),
+)
+
+
+def _pull_item(g: Any, index: int, count: int) -> Parts:
+    return Parts.single(index, count, g)
+
+
+item = rules(
+    "item",
+    lambda x, index, count: x[index],
+    reverse=(_pull_item,),
+    push=(lambda t, index: t[index],),
+    samples=lambda: [],
+    doc="One result of an op that has several.",
+)
+copy = linear("copy", lambda x: np.array(x)[()], lambda g: g, samples=holomorphic, numpy=(np.copy,))

@@ -1,0 +1,130 @@
+"""The methods an ndarray has, on Variables: each is the op of the same name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.op import OPS
+from chainrule.errors import UnsupportedError
+from chainrule.ops import shape, structure
+from chainrule.record.variable import Variable
+
+SAME_NAME = (
+    "all", "any", "argmax", "argmin", "argsort", "clip", "conj", "conjugate", "cumprod", "cumsum",
+    "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round",
+    "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
+)  # fmt: skip
+OTHER_NAME = {"conj": "conjugate"}
+
+
+def method(name: str) -> Any:
+    def call(self: Variable, *args: Any, **kwargs: Any) -> Any:
+        return OPS[OTHER_NAME.get(name, name)](self, *args, **kwargs)
+
+    call.__name__ = name
+    call.__doc__ = f"As `ndarray.{name}`."
+    return call
+
+
+for _name in SAME_NAME:
+    setattr(Variable, _name, method(_name))
+
+
+def _reshape(self: Variable, *new: Any, order: str = "C") -> Any:
+    return shape.reshape(self, new[0] if len(new) == 1 else new, order=order)
+
+
+def _transpose(self: Variable, *axes: Any) -> Any:
+    chosen = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple)) else axes or None
+    return shape.transpose(self, axes=chosen)
+
+
+def _astype(self: Variable, dtype: Any, **_: Any) -> Any:
+    return structure.astype(self, dtype=np.dtype(dtype))
+
+
+def _copy(self: Variable, order: str = "C") -> Variable:
+    return OPS["copy"](self)
+
+
+def _flatten(self: Variable, order: str = "C") -> Any:
+    return OPS["copy"](shape.reshape(self, -1, order=order))
+
+
+def _sort(self: Variable, axis: int = -1) -> None:
+    """In place, as NumPy's method; `np.sort` returns a new one."""
+    self._rebind(OPS["sort"](self, axis=axis), "sort")
+
+
+def _fill(self: Variable, value: Any) -> None:
+    self[...] = value
+
+
+def _tolist(self: Variable) -> Any:
+    """Nested lists of 0-d Variables, so that no gradient is lost."""
+    return self if self.ndim == 0 else [_tolist(row) for row in self]
+
+
+Variable.reshape = _reshape  # type: ignore[attr-defined]
+Variable.transpose = _transpose  # type: ignore[attr-defined]
+Variable.astype = _astype  # type: ignore[attr-defined]
+Variable.copy = _copy  # type: ignore[attr-defined]
+Variable.flatten = _flatten  # type: ignore[attr-defined]
+Variable.sort = _sort  # type: ignore[attr-defined]
+Variable.fill = _fill  # type: ignore[attr-defined]
+Variable.tolist = _tolist  # type: ignore[attr-defined]
+Variable.T = property(lambda self: shape.transpose(self))  # type: ignore[attr-defined]
+Variable.mT = property(lambda self: OPS["matrix_transpose"](self))  # type: ignore[attr-defined]
+Variable.real = property(lambda self: structure.real(self))  # type: ignore[attr-defined]
+Variable.imag = property(lambda self: structure.imag(self))  # type: ignore[attr-defined]
+Variable.flat = property(lambda self: iter(shape.reshape(self, -1)))  # type: ignore[attr-defined]
+
+
+def _matmul(self: Variable, other: Any) -> Any:
+    return OPS["matmul"](self, other)
+
+
+def _rmatmul(self: Variable, other: Any) -> Any:
+    return OPS["matmul"](other, self)
+
+
+def _abs(self: Variable) -> Any:
+    return OPS["absolute"](self)
+
+
+def _divmod(self: Variable, other: Any) -> Any:
+    return self // other, self % other
+
+
+def _round(self: Variable, digits: int = 0) -> Any:
+    return OPS["round"](self, decimals=digits)
+
+
+Variable.__matmul__ = _matmul  # type: ignore[attr-defined]
+Variable.__rmatmul__ = _rmatmul  # type: ignore[attr-defined]
+Variable.__abs__ = _abs  # type: ignore[attr-defined]
+Variable.__divmod__ = _divmod  # type: ignore[attr-defined]
+Variable.__round__ = _round  # type: ignore[attr-defined]
+
+
+def _unknown(self: Variable, name: str) -> Any:
+    """An attribute ndarray has and Variable has not is a gap to be named; a ufunc's name is its op.
+
+    NumPy calls `.sin()` on the elements of an object array, so `np.sin(np.array([x[0], x[1]]))`
+    arrives here.
+    """
+    op = OPS.get(name)
+    if op is not None and isinstance(getattr(np, name, None), np.ufunc):
+        return lambda *args: op(self, *args)
+    if hasattr(np.ndarray, name) and not name.startswith("_"):
+        raise UnsupportedAttribute(f"ndarray.{name} is not supported on a Variable; x.value.{name} is the plain array's")
+    raise AttributeError(f"'Variable' object has no attribute {name!r}")
+
+
+class UnsupportedAttribute(UnsupportedError, AttributeError):
+    """As UnsupportedError, and an AttributeError, so that `hasattr` answers no."""
+
+
+Variable.__getattr__ = _unknown  # type: ignore[attr-defined]

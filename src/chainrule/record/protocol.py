@@ -1,0 +1,149 @@
+"""NumPy's own protocols: which op a NumPy function called on a Variable stands for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chainrule.core.node import NO_ATTRS, Line
+from chainrule.core.op import OPS, Op
+from chainrule.errors import DetachError, UnsupportedError
+from chainrule.record.recorder import record
+from chainrule.record.state import recording, user_line
+
+if TYPE_CHECKING:
+    from chainrule.record.variable import Variable
+
+_by_numpy: dict[Any, Op] = {}
+_parameters: dict[Any, list[str]] = {}
+REDUCTIONS = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
+    "logical_and": "all", "logical_or": "any",
+}  # fmt: skip
+ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
+
+
+def op_of(function: Any) -> Op | None:
+    """The op that a NumPy (or SciPy) function stands for."""
+    if len(_by_numpy) != len(OPS):  # filled on first use, and again after an op was added
+        _by_numpy.clear()
+        for op in OPS.values():
+            _by_numpy[op.name] = op
+            _by_numpy.update(dict.fromkeys(op.numpy, op))
+    found = _by_numpy.get(function)
+    if found is None and type(function) is np.ufunc:
+        found = _by_numpy.get(function.__name__)  # SciPy's special functions, known by name
+    return found
+
+
+def array_ufunc(
+    variable: type[Variable], ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
+    """`np.sin(x)`, `np.add.reduce(x)`, `array + x`: the entry of every ufunc."""
+    kwargs = {k: v for k, v in kwargs.items() if not (k == "where" and v is True)}
+    if "out" in kwargs:
+        raise DetachError(
+            f"np.{ufunc.__name__} cannot write its result into an existing array: a gradient would be lost.\n"
+            f"  {Line(*user_line()).shown()}\n"
+            "  assign the result instead: `a += x` on an ndarray becomes `a = a + x`."
+        )
+    if method == "__call__":
+        op = op_of(ufunc)
+        if op is None:
+            raise unsupported(ufunc.__name__)
+        if kwargs:
+            return with_keywords(variable, op, ufunc, inputs, kwargs)
+        if op.expand is None:
+            return record(variable, op, inputs, NO_ATTRS if not op.attrs else op.bind(inputs, {})[1])
+        with recording(line=user_line()):
+            return op.expand(*inputs)
+    table = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {})
+    if ufunc.__name__ in table:
+        kwargs.setdefault("axis", 0)
+        with recording(line=user_line()):
+            return OPS[table[ufunc.__name__]](*inputs, **kwargs)
+    if method == "outer" and op_of(ufunc) is not None:
+        x, y = inputs
+        wide = np.reshape(x, np.shape(x) + (1,) * np.ndim(y))
+        return array_ufunc(variable, ufunc, "__call__", (wide, y), kwargs)
+    raise unsupported(f"{ufunc.__name__}.{method}")
+
+
+def with_keywords(
+    variable: type[Variable], op: Op, ufunc: np.ufunc, inputs: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
+    dtype = kwargs.pop("dtype", None)
+    kwargs = {k: v for k, v in kwargs.items() if k not in ("casting", "order", "subok", "signature") and k in op.attrs}
+    result = op(*inputs, **kwargs)
+    return result if dtype is None else result.astype(dtype)
+
+
+def array_function(variable: type[Variable], func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """`np.sum(x, axis=0)`, `np.linalg.solve(A, b)`: the entry of every other NumPy function."""
+    op = op_of(func)
+    if op is None:
+        raise unsupported(_qualified(func))
+    args, kwargs = as_our_call(op, func, args, kwargs)
+    with recording(line=user_line()):
+        return op(*args, **kwargs)
+
+
+def as_our_call(
+    op: Op, func: Any, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """A call in NumPy's parameter names as a call in the op's; arguments left at their default go."""
+    names = _parameters.get(func)
+    if names is None:
+        try:
+            names = [p.name for p in inspect.signature(func).parameters.values() if p.kind is not p.VAR_POSITIONAL]
+        except ValueError:
+            names = []
+        _parameters[func] = names
+    known = {*op.inputs, *op.attrs}
+    count = 1 if op.variadic else len(op.inputs)
+    if not names or (op.variadic and not isinstance(args[:1][0] if args else None, (list, tuple))):
+        return args, kwargs
+    inputs: list[Any] = list(args[:count])
+    given = dict(zip(names[count:], args[count:], strict=False))
+    for name, value in kwargs.items():
+        if name in names[:count] and name not in known:
+            inputs.insert(names.index(name), value)  # np.sum(a=x)
+        else:
+            given[name] = value
+    ours = {}
+    for name, value in given.items():
+        if name in known:
+            if value is not np._NoValue:
+                ours[name] = value
+        elif value is not None and value is not np._NoValue and not _is_default(func, name, value):
+            accepted = ", ".join(sorted(op.attrs)) or "no keyword"
+            raise UnsupportedError(
+                f"{_qualified(func)} on a Variable does not take {name}={value!r} (it takes {accepted}).\n"
+                f"  {Line(*user_line()).shown()}"
+            )
+    return inputs, ours
+
+
+def _is_default(func: Any, name: str, value: Any) -> bool:
+    default = inspect.signature(func).parameters[name].default if name in _parameters[func] else None
+    return default is value or (isinstance(value, (str, int, float, bool)) and default == value)
+
+
+def _qualified(func: Any) -> str:
+    module = getattr(func, "__module__", "") or ""
+    return f"{module.replace('numpy', 'np')}.{func.__name__}" if module.startswith("numpy") else func.__name__
+
+
+def unsupported(name: str) -> UnsupportedError:
+    """The error for a function we do not have: its name, the nearest one we have, the line."""
+    known = sorted({op.name for op in OPS.values()})
+    close = get_close_matches(name.rsplit(".", 1)[-1], known, n=1, cutoff=0.4)
+    nearest = f"; the nearest supported function is {close[0]}" if close else ""
+    return UnsupportedError(
+        f"{name} is not supported on a Variable{nearest}.\n  {Line(*user_line()).shown()}\n"
+        "  cr.OPS lists every supported function; cr.Function makes your own; x.value computes without a gradient."
+    )

@@ -1,0 +1,170 @@
+"""Applying an op to Variables: compute the value, note the node, name the user's line in errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chainrule.core.node import CODE, LASTI, NO_ATTRS, Line, Node
+from chainrule.core.op import Op
+from chainrule.core.parts import OBJECT
+from chainrule.core.rule import rule_for
+from chainrule.core.spec import Spec
+from chainrule.errors import (
+    ArgumentError,
+    ChainruleError,
+    DTypeError,
+    LinearAlgebraError,
+    OutOfRangeError,
+    ShapeError,
+)
+from chainrule.ops.joining import stack
+from chainrule.ops.structure import item
+from chainrule.record.state import current, user_line
+from chainrule.record.watch import watch_saved
+
+if TYPE_CHECKING:
+    from chainrule.record.variable import Variable
+
+SCALARS = (float, int, complex, bool)
+
+
+def record(variable: type[Variable], op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> Any:
+    """Apply `op` to `args`, of which at least one is a Variable, and return the recorded result."""
+    line = user_line()
+    args = [as_operand(a, variable) for a in args]
+    if op.variant is not None:
+        op, args = op.variant(*args, **attrs) or (op, args)
+    values = [a._value if isinstance(a, variable) else a for a in args]
+    try:
+        out = op.forward(*values, **attrs)
+    except ChainruleError as error:
+        raise located(error, op, args, line) from None
+    except Exception as error:
+        raise translated(error, op, args, attrs, line) from None
+    return note(variable, op, args, values, out, attrs, line)
+
+
+def note(
+    variable: type[Variable],
+    op: Op,
+    args: Sequence[Any],
+    values: Sequence[Any],
+    out: Any,
+    attrs: dict[str, Any],
+    line: tuple[Any, int],
+) -> Any:
+    """Make the node of a value already computed, and the Variable (or tuple of them) that holds it."""
+    if isinstance(out, tuple):
+        shape, dtype = (), OBJECT
+    else:
+        out = out if hasattr(out, "dtype") else np.asarray(out)[()]
+        shape, dtype = out.shape, out.dtype
+    flows = dtype.kind in "fcO"
+    active = tuple(flows and isinstance(a, variable) and a.dtype.kind in "fc" for a in args)
+    rule = rule_for(op, active)
+    saved = rule.keep(values, out)
+    every, watch = None, None
+    tracing = current.get().tracing
+    if tracing is not None:
+        every = tuple(tracing.node_of(a) if isinstance(a, variable) else constant(a) for a in args)
+        parents = tuple(every[i] for i in rule.positions)
+    else:
+        parents = tuple(args[i].node for i in rule.positions)
+    if saved and tracing is None:
+        foreign = {id(a) for a in args if type(a) is np.ndarray}
+        watch = watch_saved(rule.saved_names, saved, foreign) if foreign else None
+    node = Node((rule, parents, saved, attrs or NO_ATTRS, shape, dtype, *line, every, watch))
+    if isinstance(out, tuple):
+        return tuple(_component(variable, node, part, i, len(out)) for i, part in enumerate(out))
+    result = variable(out, node)
+    if op.view and isinstance(out, np.ndarray) and isinstance(args[0], variable):
+        args[0].note_view(result, op, attrs)
+    return result
+
+
+def _component(variable: type[Variable], whole: Node, part: Any, index: int, count: int) -> Variable:
+    """The Variable of one result of an op that has several."""
+    part = part if hasattr(part, "dtype") else np.asarray(part)[()]
+    rule = rule_for(item, (bool(whole.rule.positions) and part.dtype.kind in "fc",))
+    parents = (whole,) if rule.positions else ()
+    attrs = {"index": index, "count": count}
+    every = (whole,) if current.get().tracing is not None else None
+    line = whole[CODE], whole[LASTI]
+    return variable(part, Node((rule, parents, (), attrs, part.shape, part.dtype, *line, every, None)))
+
+
+def constant(value: Any) -> Any:
+    """A constant as a traced graph keeps it: an array is copied, since its owner may change it."""
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def as_operand(value: Any, variable: type[Variable]) -> Any:
+    """What the user passed, as an op takes it: nested lists become arrays or stacks of Variables."""
+    if isinstance(value, (variable, np.generic, *SCALARS)):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype != OBJECT:
+        return value
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return stacked(value, variable)
+    array = np.asarray(value)
+    if array.dtype.kind not in "fciub":
+        raise DTypeError(f"a {type(value).__name__} is not a number or an array of numbers")
+    return array
+
+
+def stacked(values: Any, variable: type[Variable]) -> Any:
+    """A nested sequence (or object array) as one array; its Variables keep their gradient."""
+    if isinstance(values, np.ndarray):
+        if values.ndim == 0:
+            return as_operand(values.item(), variable)
+        values = list(values)
+    parts = [as_operand(v, variable) if isinstance(v, (list, tuple, np.ndarray)) else v for v in values]
+    if any(isinstance(p, variable) for p in parts):
+        return stack(parts)
+    array = np.asarray(parts)
+    if array.dtype.kind not in "fciub":
+        raise DTypeError(f"a sequence of {type(values[0]).__name__} is not an array of numbers")
+    return array
+
+
+def described(arg: Any) -> str:
+    """One operand, for an error message."""
+    if not hasattr(arg, "node"):
+        return f"an array of shape {np.shape(arg)}" if np.ndim(arg) else f"the constant {arg!r}"
+    node = arg.node
+    if node.is_leaf:
+        return f"{f'`{node.name}`' if node.name else 'a leaf'} of shape {node.shape}"
+    return f"{node.op.name} of shape {node.shape}" + (f" ({node.line})" if node.line else "")
+
+
+def located(error: ChainruleError, op: Op, args: Sequence[Any], line: tuple[Any, int]) -> ChainruleError:
+    """The same error with the user's line and the operands added to its message."""
+    shown = Line(*line).shown()
+    if shown in str(error):
+        return error
+    what = "" if str(error).startswith(op.name) else f"{op.name}: "
+    operands = "; ".join(described(a) for a in args)
+    error.args = (f"{what}{error}\n  {shown}\n  operands: {operands}", *error.args[1:])
+    return error
+
+
+def translated(
+    error: Exception, op: Op, args: Sequence[Any], attrs: dict[str, Any], line: tuple[Any, int]
+) -> ChainruleError:
+    """A NumPy error as ours: the op, the shapes, the user's line, and NumPy's reason."""
+    try:
+        op.spec(*(Spec(a.shape, a.dtype) if hasattr(a, "dtype") else a for a in args), **attrs)
+    except ChainruleError as better:
+        return located(better, op, args, line)
+    except Exception:  # the spec knows no more than the op did
+        pass
+    kinds = {np.linalg.LinAlgError: LinearAlgebraError, IndexError: OutOfRangeError, TypeError: DTypeError}
+    kind = next((k for base, k in kinds.items() if isinstance(error, base)), None)
+    if kind is None:
+        shapes = isinstance(error, ValueError) and any(w in str(error) for w in ("shape", "broadcast", "dimension", "size"))
+        kind = ShapeError if shapes else ArgumentError
+    listed = " and ".join(str(np.shape(a) if not hasattr(a, "shape") else a.shape) for a in args)
+    return located(kind(f"{op.name} of {listed}: {error}"), op, args, line)

@@ -1,0 +1,60 @@
+"""The one context variable: how the current thread (or task) is recording."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType
+from typing import Any
+
+
+class State:
+    """`tracing` is the Trace that keeps every argument; `line` overrides the user's line; `inside`
+    tells that a transform is calling the user's function."""
+
+    __slots__ = ("inside", "line", "plain", "tracing")
+
+    def __init__(self, tracing: Any = None, line: tuple[Any, int] | None = None, inside: bool = False):
+        self.tracing, self.line, self.inside = tracing, line, inside
+        self.plain = tracing is None and line is None
+
+    def changed(self, **fields: Any) -> State:
+        mine = {"tracing": self.tracing, "line": self.line, "inside": self.inside}
+        return State(**{**mine, **fields})
+
+
+current: ContextVar[State] = ContextVar("chainrule_state", default=State())
+
+
+@contextmanager
+def recording(**fields: Any) -> Iterator[None]:
+    """Change the state for the length of a `with` block; an exception leaves nothing behind."""
+    token = current.set(current.get().changed(**fields))
+    try:
+        yield
+    finally:
+        current.reset(token)
+
+
+def user_frame(depth: int = 1) -> FrameType:
+    """The innermost frame that is not chainrule's own."""
+    frame: FrameType | None = sys._getframe(depth)
+    last = frame
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not (name.startswith("chainrule.") or name == "chainrule"):
+            return frame
+        last, frame = frame, frame.f_back
+    assert last is not None
+    return last
+
+
+def user_line() -> tuple[Any, int]:
+    """Code object and instruction of the user's line that is running now."""
+    line = current.get().line
+    if line is not None:
+        return line
+    frame = user_frame(2)
+    return frame.f_code, frame.f_lasti

@@ -1,0 +1,115 @@
+"""Recording a function whole: every argument, every constant, as a Graph."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.containers import flatten
+from chainrule.core.graph import Graph, inputs_of
+from chainrule.core.node import NO_ATTRS, Node, make_leaf
+from chainrule.core.order import dfs_order
+from chainrule.core.rule import rule_for
+from chainrule.errors import DerivativeError, DTypeError
+from chainrule.ops.structure import constant
+from chainrule.record.recorder import as_operand
+from chainrule.record.state import recording
+from chainrule.record.variable import Variable, leaf
+
+NUMBERS = (np.ndarray, np.generic, float, int, complex)
+
+
+class Trace:
+    """What one traced call has met: its own leaves, and Variables it found elsewhere."""
+
+    def __init__(self, leaves: Sequence[Node]):
+        self.leaves = set(leaves)
+        self.captured: dict[Node, Node] = {}
+        self.values: dict[Node, Any] = {}
+
+    def node_of(self, variable: Variable) -> Node:
+        """The node of a Variable in this trace; one recorded before it becomes a captured leaf."""
+        node = variable.node
+        if node in self.leaves or node in self.values or (node.args is not None and not node.is_leaf):
+            return node
+        if node not in self.captured:
+            stand_in = make_leaf(node.shape, node.dtype, node.name or f"captured{len(self.captured)}")
+            self.captured[node] = stand_in
+            self.values[stand_in] = variable._value
+        return self.captured[node]
+
+
+def trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
+    """Run f on these arguments and return the graph of what it did.
+
+    Numbers and arrays among the arguments, also inside containers, become leaves named after the
+    parameters of f; everything else is passed as it is.  Keyword arguments are constants.
+    """
+    names = _parameter_names(f, len(args))
+    passed, leaves, structures = [], [], []
+    for name, arg in zip(names, args, strict=True):
+        values, structure = flatten(arg)
+        made = [
+            _leaf_for(v, f"{name}{path}") for v, path in zip(values, structure.paths, strict=True)
+        ]
+        leaves += [v for v in made if isinstance(v, Variable)]
+        passed.append(structure.unflatten(made))
+        structures.append(structure)
+    tracing = Trace([v.node for v in leaves])
+    with recording(tracing=tracing, inside=True, line=None):
+        result = f(*passed, **kwargs)
+        found, structure = flatten(result)
+        outputs = [_output_node(v, tracing) for v in found]
+    if not outputs:
+        raise DerivativeError(f"the traced function returned {result!r}; it must return numbers or arrays")
+    inputs = [v.node for v in leaves]
+    captured = list(tracing.values)
+    first = {*inputs, *captured}
+    rest = [n for n in dfs_order(outputs, inputs_of) if n not in first]
+    return Graph(
+        nodes=(*inputs, *captured, *rest),
+        leaves=tuple(inputs),
+        outputs=tuple(outputs),
+        name=getattr(f, "__name__", type(f).__name__),
+        captured=tracing.values,
+        inputs=tuple(structures),
+        result=structure,
+    )
+
+
+def _parameter_names(f: Callable[..., Any], count: int) -> list[str]:
+    """The names of the first `count` positional parameters; *args are numbered."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "x")
+    return (names + [f"{rest}[{k}]" for k in range(count)])[:count] if len(names) < count else names[:count]
+
+
+def _leaf_for(value: Any, name: str) -> Any:
+    """A leaf for a number or an array; anything else (a string, a flag, None) as it is."""
+    if isinstance(value, Variable):
+        return leaf(value._value, value.name or name)
+    if isinstance(value, bool) or not isinstance(value, NUMBERS):
+        return value
+    if type(value) is int:
+        value = float(value)
+    return leaf(np.array(value)[()], name)
+
+
+def _output_node(value: Any, tracing: Trace) -> Node:
+    if not isinstance(value, Variable):
+        try:
+            value = as_operand(value, Variable)
+        except DTypeError:
+            raise DerivativeError(f"the traced function returned {value!r}, not a number or an array") from None
+    if isinstance(value, Variable):
+        return tracing.node_of(value)
+    array = np.asarray(value)[()]
+    attrs = {"value": array}
+    return Node((rule_for(constant, ()), (), (), attrs or NO_ATTRS, array.shape, array.dtype, None, 0, (), None))

@@ -1,0 +1,359 @@
+"""Variable: an array whose history is recorded."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Iterator
+from opcode import opmap
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.late import late
+from chainrule.core.node import NO_ATTRS, Line, Node, make_leaf
+from chainrule.core.op import Op
+from chainrule.core.rule import Rule, rule_for
+from chainrule.errors import ArgumentError, DetachError, DTypeError, ViewWriteError
+from chainrule.ops import arithmetic, comparison, indexing
+from chainrule.record.protocol import array_function, array_ufunc
+from chainrule.record.recorder import as_operand, record
+from chainrule.record.state import current, recording, user_frame, user_line
+
+DOUBLE = np.dtype(np.float64)
+STORE_SUBSCRIPT = opmap["STORE_SUBSCR"]  # the instruction of `a[i] = v`
+_frame = sys._getframe
+
+
+class Variable:
+    """An array and the node that produced it.  Its value is always there; its node is its history."""
+
+    __slots__ = ("__weakref__", "_base", "_leaf", "_value", "_views", "node")
+    _value: Any
+    node: Node
+
+    def __init__(self, value: Any, node: Node):
+        self._value = value
+        self.node = node
+
+    # -- what it is --------------------------------------------------------------------------
+
+    @property
+    def value(self) -> Any:
+        """The number or array itself, read-only: derivatives may still need it as it is."""
+        value = self._value
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        return value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._value.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._value.dtype  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        return self._value.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        return self._value.size  # type: ignore[no-any-return]
+
+    @property
+    def nbytes(self) -> int:
+        return self._value.nbytes  # type: ignore[no-any-return]
+
+    @property
+    def name(self) -> Any:
+        return self.node.name
+
+    @property
+    def line(self) -> Any:
+        """The line of user code that made this value."""
+        return self.node.line
+
+    # -- its gradient ------------------------------------------------------------------------
+
+    @property
+    def grad(self) -> Any:
+        """What `backward()` calls have added up on this leaf; None before the first."""
+        return getattr(self, "_leaf", self.node).grad if self.is_leaf else None
+
+    @property
+    def is_leaf(self) -> bool:
+        return hasattr(self, "_leaf")
+
+    def zero_grad(self) -> None:
+        """Forget the gradient collected so far."""
+        if self.is_leaf:
+            self._leaf.grad = None
+
+    backward = late("chainrule.diff.backward", "backward")
+
+    # -- recording ---------------------------------------------------------------------------
+
+    def __chainrule_record__(self, op: Op, args: Any, kwargs: Any) -> Any:
+        if op.expand is not None:
+            with recording(line=user_line()):
+                return op.expand(*args, **kwargs)
+        inputs, attrs = op.bind(args, kwargs)
+        return record(Variable, op, inputs, attrs)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return array_ufunc(Variable, ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return array_function(Variable, func, args, kwargs)
+
+    __array_priority__ = 1000.0
+
+    # -- indexing ----------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Any:
+        return indexing.take_index(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Recorded as a functional update: this Variable is from now on the changed array."""
+        self._rebind(indexing.put_index(self, index, value), "assign to")
+
+    def __len__(self) -> int:
+        return len(self._value)
+
+    def __iter__(self) -> Iterator[Variable]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d Variable")
+        return (self[i] for i in range(len(self)))
+
+    def note_view(self, view: Variable, op: Op, attrs: dict[str, Any]) -> None:
+        """Remember that `view` shares this array's memory, as it would in NumPy."""
+        if view._value is self._value or view._value.base is None:
+            return
+        view._base = self
+        if not hasattr(self, "_views"):
+            self._views: list[tuple[weakref.ref[Variable], Op, dict[str, Any]]] = []
+        self._views = [v for v in self._views if v[0]() is not None]
+        self._views.append((weakref.ref(view), op, attrs))
+
+    def _rebind(self, changed: Variable, what: str) -> Variable:
+        """Become the changed array; views taken earlier follow, as they would in NumPy."""
+        if hasattr(self, "_base"):
+            raise ViewWriteError(
+                f"cannot {what} a view of a Variable: the array it was taken from would not see it.\n"
+                f"  {Line(*user_line()).shown()}\n"
+                "  write to the whole array (y[1:][0] = v becomes y[1] = v), or take a copy first: v = v.copy()."
+            )
+        self._value, self.node = changed._value, changed.node
+        pending = [self]
+        while pending:
+            base = pending.pop()
+            for reference, op, attrs in getattr(base, "_views", ()):
+                view = reference()
+                if view is not None:
+                    again = record(Variable, op, [base], attrs)
+                    view._value, view.node = again._value, again.node
+                    pending.append(view)
+        return self
+
+    # -- conversion --------------------------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __index__(self) -> int:
+        if self.dtype.kind in "iub":
+            return self._value.__index__()  # type: ignore[no-any-return]
+        raise TypeError(f"a {self.dtype.name} Variable cannot be used as an index")
+
+    def __float__(self) -> float:
+        self._refuse_detaching("float")
+        return float(self._value)
+
+    def __int__(self) -> int:
+        self._refuse_detaching("int")
+        return int(self._value)
+
+    def __complex__(self) -> complex:
+        self._refuse_detaching("complex")
+        return complex(self._value)
+
+    def item(self) -> Any:
+        """The Python number of a one-element Variable, outside differentiated functions."""
+        self._refuse_detaching("item")
+        return self._value.item()
+
+    def _refuse_detaching(self, conversion: str) -> None:
+        """A conversion to a plain number loses the gradient; inside a transform that is an error."""
+        frame = user_frame(2)
+        stores = frame.f_code.co_code[frame.f_lasti] == STORE_SUBSCRIPT
+        if self.dtype.kind not in "fc" or not (stores or current.get().inside):
+            return
+        line = Line(frame.f_code, frame.f_lasti).shown()
+        if stores:
+            raise DetachError(
+                f"a Variable cannot be assigned into a plain ndarray: its gradient would be lost.\n  {line}\n"
+                "  make the array a Variable first (import chainrule.numpy as np; np.zeros(...) and\n"
+                "  then a = cr.array(a)), or build it with np.stack([...]); to drop the gradient on\n"
+                "  purpose assign cr.stop_gradient(v).value."
+            )
+        raise DetachError(
+            f"{conversion}() of a Variable inside a differentiated function would lose its gradient.\n  {line}\n"
+            "  keep it a Variable (np.* functions take it as it is), or write\n"
+            "  cr.stop_gradient(x).value if the derivative is meant to be dropped."
+        )
+
+    def __repr__(self) -> str:
+        shown = np.array2string(np.asarray(self._value), separator=", ", threshold=20, prefix="Variable(")
+        label = f", name={self.name!r}" if self.name is not None else ""
+        made = "" if self.node.is_leaf else f", op={self.node.op.name!r}"
+        return f"Variable({shown}{label}{made})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self._value, spec) if spec else str(self)
+
+    def __deepcopy__(self, memo: object) -> Variable:
+        return self.copy()
+
+    __hash__ = object.__hash__
+
+
+# -- operators -------------------------------------------------------------------------------
+
+
+def binary_operator(op: Op) -> tuple[Any, Any, Any]:
+    """The methods `x ∘ y`, `y ∘ x` and `x ∘= y` of one elementwise op.
+
+    The first lines of each are the engine's hottest path: float64 results of Variables and Python
+    numbers are recorded right here, everything else by `record`.
+    """
+    compute = op.forward
+    both: Rule = rule_for(op, (True, True))
+    first: Rule = rule_for(op, (True, False))
+    second: Rule = rule_for(op, (False, True))
+    keep_both, keep_first, keep_second = both.keep, first.keep, second.keep
+
+    def method(self: Variable, other: Any) -> Any:
+        x = self._value
+        if current.get().plain and x.dtype is DOUBLE:
+            if type(other) is Variable:
+                y = other._value
+                if y.dtype is DOUBLE:
+                    try:
+                        out = compute(x, y)
+                    except ValueError:
+                        return record(Variable, op, [self, other], NO_ATTRS)
+                    frame = _frame(1)
+                    return Variable(
+                        out,
+                        Node((both, (self.node, other.node), keep_both((x, y), out), NO_ATTRS,
+                              out.shape, DOUBLE, frame.f_code, frame.f_lasti, None, None)),
+                    )
+            elif type(other) is float or type(other) is int:
+                out = compute(x, other)
+                frame = _frame(1)
+                return Variable(
+                    out,
+                    Node((first, (self.node,), keep_first((x, other), out), NO_ATTRS,
+                          out.shape, DOUBLE, frame.f_code, frame.f_lasti, None, None)),
+                )
+        if not is_operand(other):
+            return NotImplemented
+        return record(Variable, op, [self, other], NO_ATTRS)
+
+    def reflected(self: Variable, other: Any) -> Any:
+        y = self._value
+        if (type(other) is float or type(other) is int) and y.dtype is DOUBLE and current.get().plain:
+            out = compute(other, y)
+            frame = _frame(1)
+            return Variable(
+                out,
+                Node((second, (self.node,), keep_second((other, y), out), NO_ATTRS,
+                      out.shape, DOUBLE, frame.f_code, frame.f_lasti, None, None)),
+            )
+        if not is_operand(other):
+            return NotImplemented
+        return record(Variable, op, [other, self], NO_ATTRS)
+
+    def in_place(self: Variable, other: Any) -> Any:
+        changed = record(Variable, op, [self, other], NO_ATTRS)
+        if changed.shape != self.shape:
+            raise ArgumentError(
+                f"in-place {op.name} of shapes {self.shape} and {np.shape(other)} would change the shape to {changed.shape}"
+            )
+        if changed.dtype != self.dtype:
+            changed = changed.astype(self.dtype)
+        return self._rebind(changed, "update in place")
+
+    return method, reflected, in_place
+
+
+def plain_operator(op: Op) -> tuple[Any, Any]:
+    """The methods `x ∘ y` and `y ∘ x` of an op whose results are not float64 (comparisons, bits)."""
+
+    def method(self: Variable, other: Any) -> Any:
+        return record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
+
+    def reflected(self: Variable, other: Any) -> Any:
+        return record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
+
+    return method, reflected
+
+
+def is_operand(value: Any) -> bool:
+    return isinstance(value, (Variable, np.ndarray, np.generic, float, int, complex, list, tuple))
+
+
+def unary_operator(op: Op) -> Any:
+    def method(self: Variable) -> Any:
+        return record(Variable, op, [self], NO_ATTRS)
+
+    return method
+
+
+OPERATORS: dict[str, Op] = {
+    "add": arithmetic.add,
+    "sub": arithmetic.subtract,
+    "mul": arithmetic.multiply,
+    "truediv": arithmetic.divide,
+    "floordiv": arithmetic.floor_divide,
+    "mod": arithmetic.remainder,
+    "pow": arithmetic.power,
+}
+for _name, _op in OPERATORS.items():
+    _method, _reflected, _in_place = binary_operator(_op)
+    setattr(Variable, f"__{_name}__", _method)
+    setattr(Variable, f"__r{_name}__", _reflected)
+    setattr(Variable, f"__i{_name}__", _in_place)
+for _name, _op in comparison.BY_OPERATOR.items():
+    _method, _reflected = plain_operator(_op)
+    setattr(Variable, f"__{_name}__", _method)
+    if _name in ("and", "or", "xor"):
+        setattr(Variable, f"__r{_name}__", _reflected)
+Variable.__neg__ = unary_operator(arithmetic.negative)  # type: ignore[attr-defined]
+Variable.__pos__ = unary_operator(arithmetic.positive)  # type: ignore[attr-defined]
+Variable.__invert__ = unary_operator(comparison.invert)  # type: ignore[attr-defined]
+
+
+def variable(value: Any, name: str | None = None) -> Variable:
+    """A leaf: a value to differentiate with respect to.  It is copied; integers become float64."""
+    if isinstance(value, Variable):
+        value = value._value
+    array = as_operand(value, Variable)
+    if isinstance(array, Variable):
+        raise DTypeError("a leaf cannot be made of Variables; np.stack([...]) keeps their gradient")
+    array = np.array(array)
+    if array.dtype.kind not in "fc":
+        if array.dtype.kind not in "iub":
+            raise DTypeError(f"a variable holds numbers, not {array.dtype.name}")
+        array = array.astype(np.float64)
+    return leaf(array[()], name)
+
+
+def leaf(value: Any, name: Any = None) -> Variable:
+    """A leaf that takes `value` as it is: the caller promises that nobody else writes to it."""
+    node = make_leaf(value.shape, value.dtype, name, *user_line())
+    made = Variable(value, node)
+    made._leaf = node
+    return made

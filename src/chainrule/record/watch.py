@@ -1,0 +1,63 @@
+"""Arrays of the user's that a node saved: noticing when they are changed before backward.
+
+Values made by chainrule are never handed out writable.  An array the user passed as a constant
+(`x * scale`) stays theirs, so what the node needs of it is fingerprinted when it is saved and
+compared when it is used.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.node import Node
+from chainrule.errors import MutationError
+from chainrule.record.state import user_frame
+
+SMALL = 4096  # bytes up to which a copy is cheaper than a checksum
+COLUMNS = 1024
+
+
+def fingerprint(array: np.ndarray) -> Any:
+    """Bytes that change whenever the array's content does (short arrays: the content itself)."""
+    if array.nbytes <= SMALL:
+        return array.tobytes()
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    words = flat[: flat.size // (8 * COLUMNS) * 8 * COLUMNS].view(np.uint64).reshape(-1, COLUMNS)
+    # Column sums read the array once at memory speed; a permutation still changes almost all of them.
+    sums = words.sum(axis=0, dtype=np.uint64)
+    return zlib.crc32(flat[words.nbytes :].tobytes(), zlib.crc32(sums.tobytes())), int(sums[0])
+
+
+class Watch:
+    """The foreign arrays one node saved, each with its fingerprint."""
+
+    __slots__ = ("seen",)
+
+    def __init__(self, seen: list[tuple[str, np.ndarray, Any]]):
+        self.seen = seen
+
+    def check(self, node: Node) -> None:
+        for name, array, mark in self.seen:
+            if fingerprint(array) != mark:
+                frame = user_frame()
+                line = node.line
+                raise MutationError(
+                    "an array saved for the backward pass was changed after it was used.\n"
+                    f"  saved     {line.shown() if line else node.op.name}\n"
+                    f"            `{name}` of {node.op.name}: {array.dtype.name} {array.shape}, held by you\n"
+                    f"  changed   between {line} and {frame.f_code.co_filename.rsplit('/', 1)[-1]}:{frame.f_lineno}\n"
+                    "  pass a copy of it, or change it after backward()."
+                )
+
+
+def watch_saved(names: tuple[str, ...], saved: tuple[Any, ...], foreign: set[int]) -> Watch | None:
+    """A Watch over the saved arrays whose ids are in `foreign`; None when there is none."""
+    seen = []
+    for name, value in zip(names, saved, strict=True):
+        for array in value if isinstance(value, tuple) else (value,):
+            if id(array) in foreign and array.size:
+                seen.append((name, array, fingerprint(array)))
+    return Watch(seen) if seen else None
