@@ -17,7 +17,6 @@ VARIANTS = (
     "torch.record",
     "autograd.grad",
     "chainrule.variable",
-    "chainrule.variable_cr",
     "chainrule.grad",
     "chainrule.record",
 )

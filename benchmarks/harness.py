@@ -182,7 +182,7 @@ def _weigh(workload: str, variant: str, case: Case, options: Options) -> dict:
     """One fresh process, in which glibc returns every freed large array to the system.
 
     By default glibc moves that threshold while it runs. Measured with torch on `needless nodes`,
-    which keeps 3 tensors alive: 48 to 801 MB resident in identical runs by default, always 17 MB
+    which keeps 3 tensors alive: 48 to 801 MB resident in identical runs by default, always 16–17 MB
     with the threshold fixed. We compare what libraries keep, not how a heap fragments. Timed runs
     leave the allocator alone.
     """

@@ -179,6 +179,11 @@ def differentiates(variant: str) -> bool:
     return not variant.endswith((".forward", ".record"))
 
 
+def competes(variant: str) -> bool:
+    """Whether targets may use the variant: a gradient, in the spelling users are told to write."""
+    return differentiates(variant) and variant != "chainrule.variable_cr"
+
+
 def version(library: str) -> str | None:
     """The installed version, or None where the library is absent."""
     try:

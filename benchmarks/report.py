@@ -38,13 +38,13 @@ def best(table: Table, case: str, who: str) -> Cell | None:
         for cell in table.cells
         if cell.case == case
         and cell.rounds
-        and (cell.variant == who or _is_gradient_of(cell.variant, who))
+        and (cell.variant == who or _competes_for(cell.variant, who))
     ]
     return min(cells, key=lambda cell: median(cell.rounds), default=None)
 
 
-def _is_gradient_of(variant: str, library: str) -> bool:
-    return peers.peer(variant) == library and peers.differentiates(variant)
+def _competes_for(variant: str, library: str) -> bool:
+    return peers.peer(variant) == library and peers.competes(variant)
 
 
 def judge(table: Table, target: Target) -> Verdict | None:
@@ -113,7 +113,7 @@ def _costs(table: Table) -> str:
     rows.append(_row("---", "---", "--:", "--:", "--:"))
     for cell in table.cells:
         if not cell.rounds:
-            rows.append(_row(cell.case, cell.variant, "—", cell.problem, ""))
+            rows.append(_row(cell.case, cell.variant, "—", cell.problem.partition("\n")[0], ""))
             continue
         torch = best(table, cell.case, "torch")
         ratio = f"{median(cell.rounds) / median(torch.rounds):.2f}" if torch else ""
@@ -123,20 +123,22 @@ def _costs(table: Table) -> str:
 
 
 def _verdicts(table: Table) -> str:
-    rows = [_row("case", "ours", "against", "ratio", "min–max", "target", "met")]
-    rows.append(_row("---", "---", "---", "--:", "--:", "--:", "---"))
+    rows = [_row("case", "ours", "against", "ratio", "min–max", "target", "met", "in rounds")]
+    rows.append(_row("---", "---", "---", "--:", "--:", "--:", "---", "--:"))
     for target in table.targets:
         against = target.against + (f" in {target.baseline}" if target.baseline else "")
         verdict = judge(table, target)
         limit = f"≤ {target.limit}"
         if verdict is None:
-            rows.append(_row(target.case, OURS, against, "—", "", limit, "not measured"))
+            rows.append(_row(target.case, OURS, against, "—", "", limit, "not measured", ""))
             continue
         against = against.replace(target.against, verdict.theirs, 1)
         spread = f"{min(verdict.ratios):.2f}–{max(verdict.ratios):.2f}"
-        ratio = f"{median(verdict.ratios):.2f}"
+        middle = f"{median(verdict.ratios):.2f}"
         met = "yes" if verdict.met else "no"
-        rows.append(_row(target.case, verdict.ours, against, ratio, spread, limit, met))
+        within = sum(ratio <= target.limit for ratio in verdict.ratios)
+        count = f"{within} of {len(verdict.ratios)}"
+        rows.append(_row(target.case, verdict.ours, against, middle, spread, limit, met, count))
     return "\n".join(rows)
 
 

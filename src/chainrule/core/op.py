@@ -138,12 +138,15 @@ class Op:
     variant: Function | None = None
     doc: str = ""
     attrs: Mapping[str, Any] = field(init=False)
+    optional: bool = field(init=False)
     rules: dict[Any, Rule] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.samples is None:
             raise GraphError(f"op {self.name} has no samples, so nothing would test it")
-        object.__setattr__(self, "attrs", self._static_parameters())
+        attrs = self._static_parameters()
+        object.__setattr__(self, "attrs", attrs)
+        object.__setattr__(self, "optional", inspect.Parameter.empty not in attrs.values())
         object.__setattr__(self, "__doc__", self.doc or f"{self.name}({', '.join(self.inputs)})")
         object.__setattr__(self, "__name__", self.name)
 
@@ -160,6 +163,8 @@ class Op:
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Split a call into its inputs and its attrs, as the signature of `forward` says."""
+        if self.optional and not kwargs and len(args) == len(self.inputs) and not self.variadic:
+            return list(args), dict(self.attrs)
         if self.variadic and args and isinstance(args[0], (list, tuple)):
             inputs, rest = list(args[0]), tuple(args[1:])  # concatenate([a, b], axis)
         elif self.variadic:

@@ -4,7 +4,7 @@ An op's record says per input how a derivative flows.  Here that becomes four fl
 (op, active inputs), generated once as source text, because this is the inner loop of every
 gradient and a generic argument shuffle would cost more than a small NumPy call:
 
-    keep(inputs, out)     -> what the rules read, stored on the node
+    keep(*inputs, out)    -> what the rules read, stored on the node
     pull(g, node)         -> one contribution per differentiated input      (reverse mode)
     push(tangents, node)  -> the tangent of the result                      (forward mode)
     lift(node, wrap)      -> the node with what it saved wrapped as Variables, for higher order
@@ -38,19 +38,25 @@ Flow = tuple[Any, Any]  # the reverse and the forward rule of one input
 
 
 class Rule:
-    """How derivatives flow through `op` when the inputs marked in `active` are differentiated."""
+    """How derivatives flow through `op` when the inputs marked in `active` are differentiated.
 
-    __slots__ = ("active", "elementwise", "keep", "op", "positions", "pull", "push", "saved_names")
-    keep: Callable[[Sequence[Any], Any], tuple[Any, ...]]
+    `exact` promises that an elementwise op met neither broadcasting nor promotion, so that its
+    contributions need no fitting to their parents.
+    """
+
+    __slots__ = (
+        "active", "elementwise", "exact", "keep", "op", "positions", "pull", "push", "saved_names"
+    )  # fmt: skip
+    keep: Callable[..., tuple[Any, ...]]
     pull: Callable[[Any, Node], Sequence[Any]]
     push: Callable[[Sequence[Any], Node], Any]
 
-    def __init__(self, op: Op, active: tuple[bool, ...]):
-        self.op, self.active = op, active
+    def __init__(self, op: Op, active: tuple[bool, ...], complex_too: bool, exact: bool):
+        self.op, self.active, self.exact = op, active, exact
         self.elementwise = isinstance(op.derivative, Partials)
         flows = [flow if on else None for flow, on in zip(flows_of(op, len(active)), active, strict=True)]
         self.positions = tuple(i for i, flow in enumerate(flows) if flow is not None)
-        builder = JointRule(op, active) if op.variadic else InputRules(op, active, flows)
+        builder = JointRule(op, active) if op.variadic else InputRules(op, active, flows, complex_too)
         self.saved_names = builder.saved_names()
         self.keep = builder.keep()
         self.pull = builder.pull()
@@ -77,11 +83,12 @@ class Rule:
         return f"<rule of {self.op.name}, active {self.active}>"
 
 
-def rule_for(op: Op, active: tuple[bool, ...]) -> Rule:
+def rule_for(op: Op, active: tuple[bool, ...], complex_too: bool = False, exact: bool = False) -> Rule:
     """The rule of this op for these differentiated inputs, built on first use."""
-    rule = op.rules.get(active)
+    key = active, complex_too, exact
+    rule = op.rules.get(key)
     if rule is None:
-        rule = op.rules[active] = Rule(op, active)
+        rule = op.rules[key] = Rule(op, active, complex_too, exact)
     return rule
 
 
@@ -162,8 +169,8 @@ def parameters_of(function: Any) -> list[str]:
 class InputRules:
     """Builds the four functions of an op with a fixed number of inputs, one rule per input."""
 
-    def __init__(self, op: Op, active: tuple[bool, ...], flows: list[Flow | None]):
-        self.op, self.active, self.flows = op, active, flows
+    def __init__(self, op: Op, active: tuple[bool, ...], flows: list[Flow | None], complex_too: bool):
+        self.op, self.active, self.flows, self.complex_too = op, active, flows, complex_too
         self.on = [i for i, flow in enumerate(flows) if flow is not None]
 
     def _read(self) -> list[str]:
@@ -181,17 +188,10 @@ class InputRules:
         return tuple(n for n in self._read() if n in kept or n in loose)
 
     def keep(self) -> Function:
-        names = self.saved_names()
-        index = {n: i for i, n in enumerate(self.op.inputs)}
-        parts = []
-        for n in names:
-            if n == "out":
-                parts.append("out")
-            elif n in index:
-                parts.append(f"inputs[{index[n]}]")
-            else:
-                parts.append(f"spec_of(inputs[{index[n.removesuffix('_spec')]}])")
-        text = f"def keep(inputs, out):\n    return ({', '.join(parts)}{',' if parts else ''})"
+        parts = [
+            f"spec_of({n.removesuffix('_spec')})" if n.endswith("_spec") else n for n in self.saved_names()
+        ]
+        text = f"def keep({', '.join((*self.op.inputs, 'out'))}):\n    return ({''.join(p + ', ' for p in parts)})"
         return _define(text, "keep", {"spec_of": Spec.of})
 
     def _prologue(self) -> str:
@@ -234,18 +234,13 @@ class InputRules:
             return incoming
         if function == -1:
             return f"-{incoming}"
-        return f"{incoming} * conjugate({call})" if prefix == "reverse" else f"{incoming} * {call}"
+        # A real result of an elementwise op has real partials: nothing to conjugate.
+        adjoint = prefix == "reverse" and self.complex_too
+        return f"{incoming} * conjugate({call})" if adjoint else f"{incoming} * {call}"
 
     def pull(self) -> Function:
         terms = "".join(self._term(i, "reverse", "g") + ", " for i in self.on)
-        body = f"{self._prologue()}    return ({terms})"
-        # A real result of an elementwise op has real partials: skip looking whether to conjugate.
-        real = body.replace("conjugate(", "(")
-        text = f"def pull(g, node):\n{real}"
-        if real == body:
-            return _define(text, "pull", self._scope())
-        either = f"def pull(g, node):\n    if node[5].kind == 'f':\n{_indent(real)}\n{body}"
-        return _define(either, "pull", self._scope())
+        return _define(f"def pull(g, node):\n{self._prologue()}    return ({terms})", "pull", self._scope())
 
     def push(self) -> Function:
         lines = [f"def push(tangents, node):\n{self._prologue()}    total = None"]
@@ -256,10 +251,6 @@ class InputRules:
             lines.append("        total = term if total is None else total + term")
         lines.append("    return total")
         return _define("\n".join(lines), "push", self._scope())
-
-
-def _indent(text: str) -> str:
-    return "\n".join("    " + line for line in text.splitlines())
 
 
 def conjugate(value: Any) -> Any:
@@ -301,9 +292,10 @@ class JointRule:
     def keep(self) -> Function:
         names = self.saved_names()
 
-        def keep(inputs: Sequence[Any], out: Any) -> tuple[Any, ...]:
+        def keep(*inputs_and_out: Any) -> tuple[Any, ...]:
             if not names:
                 return ()
+            *inputs, out = inputs_and_out
             specs = tuple(Spec.of(v) for v in inputs)
             fixed = tuple(
                 None if is_inexact(s.dtype) else v for v, s in zip(inputs, specs, strict=True)

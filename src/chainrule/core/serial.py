@@ -165,7 +165,8 @@ def _decode_node(entry: dict[str, Any], nodes: list[Node]) -> Node:
     if set(attrs) != set(op.attrs):
         raise SerialisationError(f"{op.name} takes the attrs {sorted(op.attrs)}, not {sorted(attrs)}")
     flows = dtype.kind in "fcO"
-    rule = rule_for(op, tuple(flows and isinstance(a, Node) and a.dtype.kind in "fcO" for a in args))
+    active = tuple(flows and isinstance(a, Node) and a.dtype.kind in "fcO" for a in args)
+    rule = rule_for(op, active, dtype.kind == "c")
     parents = tuple(args[i] for i in rule.positions)
     file, number, source = entry.get("line") or (None, 0, "")
     line = StoredLine(str(file), int(number), str(source)) if file is not None else None

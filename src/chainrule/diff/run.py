@@ -151,7 +151,7 @@ class Run:
         bound = self._bound.get(node)
         if bound is None:
             inputs = [self._values[a] if isinstance(a, Node) else a for a in node.args or ()]
-            bound = node.with_saved(node[RULE].keep(inputs, self._values[node]))
+            bound = node.with_saved(node[RULE].keep(*inputs, self._values[node]))
             self._bound[node] = bound
         return bound
 

@@ -160,15 +160,3 @@ setitem = linear(
     "setitem", _setitem, _pull_setitem, inputs=("xs",), variadic=True, samples=_set_samples,
     doc="A copy of x in which x[index] = value.",
 )
-
-
-def take_index(x: Any, index: Any) -> Any:
-    """x[index] on a Variable."""
-    template, arrays = split_index(index)
-    return getitem(x, *arrays, template=template)
-
-
-def put_index(x: Any, index: Any, value: Any) -> Any:
-    """The array x becomes after x[index] = value."""
-    template, arrays = split_index(index)
-    return setitem(x, value, *arrays, template=template)

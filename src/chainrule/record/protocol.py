@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainrule.core.node import NO_ATTRS, Line
-from chainrule.core.op import OPS, Op
+from chainrule.core.op import OPS, Op, Partials
+from chainrule.core.rule import Rule, rule_for
 from chainrule.errors import DetachError, UnsupportedError
 from chainrule.record.recorder import record
 from chainrule.record.state import recording, user_line
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _by_numpy: dict[Any, Op] = {}
 _parameters: dict[Any, list[str]] = {}
+unary_rules: dict[np.ufunc, Rule] = {}  # elementwise ops of one input met so far: their float64 rule
 REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
     "logical_and": "all", "logical_or": "any",
@@ -29,21 +31,26 @@ ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
 
 def op_of(function: Any) -> Op | None:
     """The op that a NumPy (or SciPy) function stands for."""
-    if len(_by_numpy) != len(OPS):  # filled on first use, and again after an op was added
-        _by_numpy.clear()
-        for op in OPS.values():
-            _by_numpy[op.name] = op
-            _by_numpy.update(dict.fromkeys(op.numpy, op))
     found = _by_numpy.get(function)
-    if found is None and type(function) is np.ufunc:
-        found = _by_numpy.get(function.__name__)  # SciPy's special functions, known by name
-    return found
+    if found is not None:
+        return found
+    for op in OPS.values():  # filled on first use; again when an op may have been added
+        _by_numpy.update(dict.fromkeys(op.numpy, op))
+    if type(function) is np.ufunc and function.__name__ in OPS:
+        _by_numpy.setdefault(function, OPS[function.__name__])  # SciPy's are known by name
+    return _by_numpy.get(function)
 
 
 def array_ufunc(
     variable: type[Variable], ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]
 ) -> Any:
     """`np.sin(x)`, `np.add.reduce(x)`, `array + x`: the entry of every ufunc."""
+    if not kwargs and method == "__call__" and ufunc in _by_numpy:
+        op = _by_numpy[ufunc]
+        if op.expand is None and not op.attrs:
+            if len(op.inputs) == 1 and type(op.derivative) is Partials:
+                unary_rules[ufunc] = rule_for(op, (True,), exact=True)
+            return record(variable, op, inputs, NO_ATTRS)
     kwargs = {k: v for k, v in kwargs.items() if not (k == "where" and v is True)}
     if "out" in kwargs:
         raise DetachError(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chainrule.core.node import CODE, LASTI, NO_ATTRS, Line, Node
-from chainrule.core.op import Op
+from chainrule.core.node import CODE, DTYPE, LASTI, SHAPE, Line, Node
+from chainrule.core.op import Op, Partials
 from chainrule.core.parts import OBJECT
-from chainrule.core.rule import rule_for
+from chainrule.core.rule import Rule, rule_for
 from chainrule.core.spec import Spec
 from chainrule.errors import (
     ArgumentError,
@@ -34,10 +34,10 @@ SCALARS = (float, int, complex, bool)
 def record(variable: type[Variable], op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> Any:
     """Apply `op` to `args`, of which at least one is a Variable, and return the recorded result."""
     line = user_line()
-    args = [as_operand(a, variable) for a in args]
+    args = [a if type(a) is variable else as_operand(a, variable) for a in args]
     if op.variant is not None:
         op, args = op.variant(*args, **attrs) or (op, args)
-    values = [a._value if isinstance(a, variable) else a for a in args]
+    values = [a._value if type(a) is variable else a for a in args]
     try:
         out = op.forward(*values, **attrs)
     except ChainruleError as error:
@@ -57,32 +57,49 @@ def note(
     line: tuple[Any, int],
 ) -> Any:
     """Make the node of a value already computed, and the Variable (or tuple of them) that holds it."""
-    if isinstance(out, tuple):
-        shape, dtype = (), OBJECT
+    if type(out) is tuple:
+        shape, dtype, kind = (), OBJECT, "O"
     else:
-        out = out if hasattr(out, "dtype") else np.asarray(out)[()]
+        if not hasattr(out, "dtype"):
+            out = np.asarray(out)[()]
         shape, dtype = out.shape, out.dtype
-    flows = dtype.kind in "fcO"
-    active = tuple(flows and isinstance(a, variable) and a.dtype.kind in "fc" for a in args)
-    rule = rule_for(op, active)
-    saved = rule.keep(values, out)
-    every, watch = None, None
+        kind = dtype.kind
+    rule, foreign = _rule_of(variable, op, args, shape, dtype, kind)
+    saved = rule.keep(*values, out)
+    every = watch = None
     tracing = current.get().tracing
-    if tracing is not None:
-        every = tuple(tracing.node_of(a) if isinstance(a, variable) else constant(a) for a in args)
-        parents = tuple(every[i] for i in rule.positions)
+    if tracing is None:
+        parents = tuple([args[i].node for i in rule.positions])
+        if foreign and saved:
+            watch = watch_saved(rule.saved_names, saved, {id(a) for a in args if type(a) is np.ndarray})
     else:
-        parents = tuple(args[i].node for i in rule.positions)
-    if saved and tracing is None:
-        foreign = {id(a) for a in args if type(a) is np.ndarray}
-        watch = watch_saved(rule.saved_names, saved, foreign) if foreign else None
-    node = Node((rule, parents, saved, attrs or NO_ATTRS, shape, dtype, *line, every, watch))
-    if isinstance(out, tuple):
+        every = tuple(tracing.node_of(a) if type(a) is variable else constant(a) for a in args)
+        parents = tuple(every[i] for i in rule.positions)
+    node = Node((rule, parents, saved, attrs, shape, dtype, line[0], line[1], every, watch))
+    if kind == "O":
         return tuple(_component(variable, node, part, i, len(out)) for i, part in enumerate(out))
     result = variable(out, node)
-    if op.view and isinstance(out, np.ndarray) and isinstance(args[0], variable):
+    if op.view and type(out) is np.ndarray and type(args[0]) is variable:
         args[0].note_view(result, op, attrs)
     return result
+
+
+def _rule_of(
+    variable: type[Variable], op: Op, args: Sequence[Any], shape: Any, dtype: Any, kind: str
+) -> tuple[Rule, bool]:
+    """The op's rule for these arguments, and whether an array of the user's is among them."""
+    active, foreign = [], False
+    exact = type(op.derivative) is Partials
+    for arg in args:
+        if type(arg) is variable:
+            node = arg.node
+            active.append(kind in "fcO" and node[DTYPE].kind in "fc")
+            exact = exact and node[SHAPE] == shape and node[DTYPE] is dtype
+        else:
+            active.append(False)
+            foreign = foreign or type(arg) is np.ndarray
+    key = tuple(active), kind == "c", exact
+    return op.rules.get(key) or rule_for(op, *key), foreign
 
 
 def _component(variable: type[Variable], whole: Node, part: Any, index: int, count: int) -> Variable:

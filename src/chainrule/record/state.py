@@ -40,15 +40,10 @@ def recording(**fields: Any) -> Iterator[None]:
 
 def user_frame(depth: int = 1) -> FrameType:
     """The innermost frame that is not chainrule's own."""
-    frame: FrameType | None = sys._getframe(depth)
-    last = frame
-    while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not (name.startswith("chainrule.") or name == "chainrule"):
-            return frame
-        last, frame = frame, frame.f_back
-    assert last is not None
-    return last
+    frame: FrameType = sys._getframe(depth)
+    while frame.f_globals.get("__name__", "").startswith("chainrule") and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
 
 
 def user_line() -> tuple[Any, int]:

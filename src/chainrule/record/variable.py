@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.late import late
-from chainrule.core.node import NO_ATTRS, Line, Node, make_leaf
+from chainrule.core.node import DTYPE, NO_ATTRS, SHAPE, Line, Node, make_leaf
 from chainrule.core.op import Op
 from chainrule.core.rule import Rule, rule_for
 from chainrule.errors import ArgumentError, DetachError, DTypeError, ViewWriteError
 from chainrule.ops import arithmetic, comparison, indexing
-from chainrule.record.protocol import array_function, array_ufunc
+from chainrule.record.protocol import array_function, array_ufunc, unary_rules
 from chainrule.record.recorder import as_operand, record
 from chainrule.record.state import current, recording, user_frame, user_line
 
@@ -103,6 +103,17 @@ class Variable:
         return record(Variable, op, inputs, attrs)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        rule = unary_rules.get(ufunc)
+        if rule is not None and method == "__call__" and not kwargs:
+            node = self.node
+            if node[DTYPE] is DOUBLE and current.get().plain:
+                out = ufunc(self._value)
+                frame = _frame(1)
+                return Variable(
+                    out,
+                    Node((rule, (node,), rule.keep(self._value, out), NO_ATTRS, node[SHAPE], DOUBLE,
+                          frame.f_code, frame.f_lasti, None, None)),
+                )  # fmt: skip
         return array_ufunc(Variable, ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -113,11 +124,14 @@ class Variable:
     # -- indexing ----------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
-        return indexing.take_index(self, index)
+        template, arrays = indexing.split_index(index)
+        return record(Variable, indexing.getitem, [self, *arrays], {"template": template})
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Recorded as a functional update: this Variable is from now on the changed array."""
-        self._rebind(indexing.put_index(self, index, value), "assign to")
+        template, arrays = indexing.split_index(index)
+        changed = record(Variable, indexing.setitem, [self, value, *arrays], {"template": template})
+        self._rebind(changed, "assign to")
 
     def __len__(self) -> int:
         return len(self._value)
@@ -229,49 +243,57 @@ def binary_operator(op: Op) -> tuple[Any, Any, Any]:
     numbers are recorded right here, everything else by `record`.
     """
     compute = op.forward
-    both: Rule = rule_for(op, (True, True))
-    first: Rule = rule_for(op, (True, False))
-    second: Rule = rule_for(op, (False, True))
+    both: Rule = rule_for(op, (True, True), exact=True)
+    stretched: Rule = rule_for(op, (True, True))
+    first: Rule = rule_for(op, (True, False), exact=True)
+    second: Rule = rule_for(op, (False, True), exact=True)
     keep_both, keep_first, keep_second = both.keep, first.keep, second.keep
 
     def method(self: Variable, other: Any) -> Any:
-        x = self._value
-        if current.get().plain and x.dtype is DOUBLE:
-            if type(other) is Variable:
-                y = other._value
-                if y.dtype is DOUBLE:
+        kind = type(other)
+        node = self.node
+        if node[DTYPE] is DOUBLE and current.get().plain:
+            x = self._value
+            if kind is Variable:
+                above = other.node
+                if above[DTYPE] is DOUBLE:
+                    y = other._value
                     try:
                         out = compute(x, y)
-                    except ValueError:
+                    except ValueError:  # shapes that do not fit: say so properly
                         return record(Variable, op, [self, other], NO_ATTRS)
+                    shape = out.shape
+                    rule = both if node[SHAPE] == shape == above[SHAPE] else stretched
                     frame = _frame(1)
                     return Variable(
                         out,
-                        Node((both, (self.node, other.node), keep_both((x, y), out), NO_ATTRS,
-                              out.shape, DOUBLE, frame.f_code, frame.f_lasti, None, None)),
-                    )
-            elif type(other) is float or type(other) is int:
+                        Node((rule, (node, above), keep_both(x, y, out), NO_ATTRS, shape, DOUBLE,
+                              frame.f_code, frame.f_lasti, None, None)),
+                    )  # fmt: skip
+            elif kind is float or kind is int:
                 out = compute(x, other)
                 frame = _frame(1)
                 return Variable(
                     out,
-                    Node((first, (self.node,), keep_first((x, other), out), NO_ATTRS,
-                          out.shape, DOUBLE, frame.f_code, frame.f_lasti, None, None)),
-                )
+                    Node((first, (node,), keep_first(x, other, out), NO_ATTRS, node[SHAPE], DOUBLE,
+                          frame.f_code, frame.f_lasti, None, None)),
+                )  # fmt: skip
         if not is_operand(other):
             return NotImplemented
         return record(Variable, op, [self, other], NO_ATTRS)
 
     def reflected(self: Variable, other: Any) -> Any:
-        y = self._value
-        if (type(other) is float or type(other) is int) and y.dtype is DOUBLE and current.get().plain:
+        node = self.node
+        kind = type(other)
+        if (kind is float or kind is int) and node[DTYPE] is DOUBLE and current.get().plain:
+            y = self._value
             out = compute(other, y)
             frame = _frame(1)
             return Variable(
                 out,
-                Node((second, (self.node,), keep_second((other, y), out), NO_ATTRS,
-                      out.shape, DOUBLE, frame.f_code, frame.f_lasti, None, None)),
-            )
+                Node((second, (node,), keep_second(other, y, out), NO_ATTRS, node[SHAPE], DOUBLE,
+                      frame.f_code, frame.f_lasti, None, None)),
+            )  # fmt: skip
         if not is_operand(other):
             return NotImplemented
         return record(Variable, op, [other, self], NO_ATTRS)
