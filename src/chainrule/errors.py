@@ -10,7 +10,7 @@
     ├── LinearAlgebraError         a matrix that is singular or not positive   (also a LinAlgError)
     ├── ArgumentError              any other bad argument                      (also a ValueError)
     ├── UnsupportedError           a NumPy function or argument we do not have (also a TypeError)
-    ├── DetachError                a gradient would be lost without a word     (also a TypeError)
+    ├── DetachError                a gradient would be lost without a word
     ├── ViewWriteError             a write through a view of a Variable        (also a ValueError)
     ├── MutationError              a saved array was changed before backward
     ├── DerivativeError            no derivative exists, or none is written
@@ -66,8 +66,11 @@ class UnsupportedError(ChainruleError, TypeError):
     """A NumPy function, or an argument of one, that chainrule does not record."""
 
 
-class DetachError(ChainruleError, TypeError):
-    """A conversion that would lose the gradient without a word."""
+class DetachError(ChainruleError):
+    """A conversion that would lose the gradient without a word.
+
+    Not a TypeError: NumPy replaces those by "setting an array element with a sequence".
+    """
 
 
 class ViewWriteError(ChainruleError, ValueError):

@@ -24,10 +24,24 @@ subtract = elementwise(
 
 def _masked_product(x: Any, y: Any) -> tuple[Op, list[Any]] | None:
     """`(x > 0) * f(x)`: a boolean factor is a mask, and what it hides is structurally zero."""
+    if x is y:
+        return _square_of_root(x)
     if getattr(y, "dtype", None) == bool:
         return multiply_mask, [x, y]
     if getattr(x, "dtype", None) == bool:
         return multiply_mask, [y, x]
+    return None
+
+
+def is_root(node: Any) -> bool:
+    """Whether a recorded node is a square root whose argument is differentiated."""
+    return node.rule is not None and node.rule.op is sqrt and bool(node.parents) and node.args is None
+
+
+def _square_of_root(x: Any, y: Any = 2) -> tuple[Op, list[Any]] | None:
+    """(√s)² has the derivative 1 at s = 0 too, where the chain rule would say 0·∞."""
+    if type(y) in (int, float) and y == 2 and hasattr(x, "node") and is_root(x.node):
+        return identity, [type(x)(x._value * x._value, x.node.parents[0])]
     return None
 
 
@@ -87,8 +101,11 @@ power = elementwise(
     edges=point_pairs((0.0, 2.0), (0.0, 1.0), (1.5, 0.0), (2.0, 1.0)),
     numpy=(np.power, np.float_power),
     reference=np.power,
+    variant=_square_of_root,
 )
-square = elementwise("square", np.square, (lambda x: 2 * x,), samples=holomorphic, edges=points(0.0))
+square = elementwise(
+    "square", np.square, (lambda x: 2 * x,), samples=holomorphic, edges=points(0.0), variant=_square_of_root
+)
 sqrt = elementwise(
     "sqrt", np.sqrt, (lambda out: 0.5 / out,), samples=within(0.2, 3.0, complex_too=True), edges=points(1e-300, 1e300)
 )

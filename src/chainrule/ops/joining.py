@@ -1,4 +1,4 @@
-"""Putting arrays together: concatenate, stack and their friends."""
+"""Putting arrays together: concatenate and stack, and nested lists as one array."""
 
 from __future__ import annotations
 
@@ -7,9 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.op import Sample, sample
-from chainrule.ops.define import linear
+from chainrule.core.op import Op, Sample, sample
+from chainrule.core.spec import Spec, is_inexact
+from chainrule.errors import DTypeError
+from chainrule.ops.define import composite, linear
 from chainrule.ops.samples import draw
+from chainrule.ops.structure import astype
+
+
+def in_one_dtype(xs: Sequence[Any]) -> list[Any] | None:
+    """The operands with integers in the result's dtype, if some are integers and some are not.
+
+    An integer input of a variadic op is an index to the engine and has no tangent; beside
+    floating-point operands it is a constant, whose tangent is zero.
+    """
+    dtypes = [Spec.of(x).dtype for x in xs]
+    exact = [not is_inexact(d) for d in dtypes]
+    if all(exact) or not any(exact):
+        return None
+    common = np.result_type(*dtypes)
+    return [astype(x, dtype=common) if e else x for x, e in zip(xs, exact, strict=True)]
 
 
 def _concatenate(*xs: Any, axis: int | None = 0) -> Any:
@@ -21,19 +38,49 @@ def _split_back(g: Any, xs_spec: Sequence[Any], axis: int | None) -> list[Any]:
     pieces, start = [], 0
     for spec in xs_spec:
         width = spec.size if axis is None else spec.shape[axis]
-        cut = (slice(None),) * (0 if axis is None else axis % spec.ndim) + (slice(start, start + width),)
-        pieces.append(g[cut].reshape(spec.shape) if axis is None else g[cut])
+        before = 0 if axis is None else axis % spec.ndim
+        piece = g[(slice(None),) * before + (slice(start, start + width),)]
+        pieces.append(np.reshape(piece, spec.shape) if axis is None else piece)
         start += width
     return pieces
 
 
+def _concatenate_variant(*xs: Any, axis: int | None) -> tuple[Op, list[Any]] | None:
+    changed = in_one_dtype(xs)
+    return None if changed is None else (concatenate, changed)
+
+
 def _joins() -> list[Sample]:
     a, b, c = draw((2, 3), -2, 2), draw((1, 3), -2, 2, 1), draw((2, 2), -2, 2, 2)
-    return [sample(a, b, axis=0), sample(a, c, axis=1), sample(a, b, axis=None), sample(a, c, a, axis=-1)]
+    whole = np.arange(3)
+    return [
+        sample(a, b, axis=0),
+        sample(a, c, axis=1),
+        sample(a, b, axis=None),
+        sample(a, c, a, axis=-1),
+        sample(a, draw((0, 3), -2, 2), axis=0),
+        sample(a, axis=1),
+        sample(a[0], whole, axis=0),
+        sample(whole, a, draw((), -2, 2), axis=None),
+        sample(a.astype(np.float32), b.astype(np.float32), axis=0),
+        sample(a, b + 1j * b, axis=0),
+    ]
 
 
 concatenate = linear(
-    "concatenate", _concatenate, _split_back, inputs=("xs",), variadic=True, samples=_joins, numpy=(np.concatenate,)
+    "concatenate",
+    _concatenate,
+    _split_back,
+    inputs=("xs",),
+    variadic=True,
+    samples=_joins,
+    bad=lambda: [
+        sample(draw((2, 3), -2, 2), draw((2, 2), -2, 2), axis=0),
+        sample(draw((2, 3), -2, 2), draw((3,), -2, 2), axis=0),
+        sample(draw((2, 3), -2, 2), draw((2, 3), -2, 2), axis=2),
+    ],
+    variant=_concatenate_variant,
+    doc="concatenate([x, y, …], axis): arrays one after the other along an axis they have.",
 )
 
 
@@ -41,19 +88,110 @@ def _stack(*xs: Any, axis: int = 0) -> Any:
     return np.stack([np.asarray(x) for x in xs], axis=axis)
 
 
-def _unstack(g: Any, xs_spec: Sequence[Any], axis: int) -> list[Any]:
+def _stack_back(g: Any, xs_spec: Sequence[Any], axis: int) -> list[Any]:
+    """The transpose of stacking: each input gets its own place along the new axis."""
     at = (slice(None),) * (axis % len(g.shape))
     return [g[(*at, i)] for i in range(len(xs_spec))]
+
+
+def _stack_variant(*xs: Any, axis: int) -> tuple[Op, list[Any]] | None:
+    changed = in_one_dtype(xs)
+    return None if changed is None else (stack, changed)
+
+
+def _stacks() -> list[Sample]:
+    a, b = draw((2, 3), -2, 2), draw((2, 3), -2, 2, 1)
+    return [
+        *(sample(a, b, axis=axis) for axis in (0, 1, -1)),
+        sample(np.float64(1.0), np.float64(2.0), axis=0),
+        sample(a, axis=0),
+        sample(a[0], np.arange(3), axis=1),
+        sample(np.float64(1.0), 2, 0.5, axis=0),
+        sample(a.astype(np.float32), b.astype(np.float32), axis=1),
+        sample(a + 1j * b, b, axis=0),
+    ]
 
 
 stack = linear(
     "stack",
     _stack,
-    _unstack,
+    _stack_back,
     inputs=("xs",),
     variadic=True,
-    samples=lambda: [
-        sample(draw((2, 3), -2, 2), draw((2, 3), -2, 2, 1), axis=axis) for axis in (0, 1, -1)
-    ] + [sample(np.float64(1.0), np.float64(2.0), axis=0)],
+    samples=_stacks,
+    bad=lambda: [
+        sample(draw((2, 3), -2, 2), draw((3,), -2, 2), axis=0),
+        sample(draw((2, 3), -2, 2), draw((2, 3), -2, 2), axis=3),
+    ],
+    variant=_stack_variant,
+    doc="stack([x, y, …], axis): arrays of one shape along a new axis; numbers are 0-d arrays.",
+)
+
+
+def as_array(value: Any) -> Any:
+    """A nested sequence (or object array) as one array; Variables inside keep their gradient."""
+    if hasattr(value, "dtype") and value.dtype != object:
+        return value
+    if not _holds_variable(value):
+        return np.asarray(value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return value.item()
+    return stack([as_array(v) if isinstance(v, (list, tuple, np.ndarray)) else v for v in value])
+
+
+def _holds_variable(value: Any) -> bool:
+    if isinstance(value, (list, tuple)) or getattr(value, "dtype", None) == object:
+        return any(_holds_variable(v) for v in (value.flat if hasattr(value, "flat") else value))
+    return hasattr(value, "__chainrule_record__")
+
+
+def parts_of(arrays: Any, dtype: Any = None, casting: str = "same_kind") -> list[Any]:
+    """What is to be joined, in `dtype`; a single array stands for its rows, as in NumPy."""
+    parts = [as_array(a) for a in arrays]
+    if dtype is None:
+        return parts
+    for part in parts:
+        if not np.can_cast(part.dtype, dtype, casting):  # type: ignore[arg-type]
+            raise DTypeError(f"{part.dtype} cannot be cast to {np.dtype(dtype)} ({casting=})")
+    return [astype(p, dtype=np.dtype(dtype)) for p in parts]
+
+
+def _numpy_concatenate(
+    arrays: Any, axis: int | None = 0, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    return concatenate(parts_of(arrays, dtype, casting), axis=axis)
+
+
+def rows_samples(**attrs: Any) -> Any:
+    """Samples of a function of a sequence, given as one array whose rows it joins."""
+    shapes = ((2, 3), (3, 1, 2), (2, 2, 3, 2))
+    return lambda: [sample(draw(s, -2, 2), **attrs) for s in shapes]
+
+
+def _with_axes(*axes: int | None) -> Any:
+    def samples() -> list[Sample]:
+        x = draw((3, 2, 4), -2, 2)
+        wide = sample(x, axis=0, dtype=np.dtype(np.complex128))
+        return [*(sample(x, axis=axis) for axis in axes), wide]
+
+    return samples
+
+
+numpy_concatenate = composite(
+    "numpy_concatenate",
+    _numpy_concatenate,
+    inputs=("arrays",),
+    samples=_with_axes(0, 1, -1, None),
+    numpy=(np.concatenate,),  # np.concat is the same function
+    doc="np.concatenate as NumPy calls it; recorded as `concatenate`.",
+)
+numpy_stack = composite(
+    "numpy_stack",
+    lambda arrays, axis=0, dtype=None, casting="same_kind": stack(
+        parts_of(arrays, dtype, casting), axis=axis
+    ),
+    inputs=("arrays",),
+    samples=_with_axes(0, 1, 2, -1),
     numpy=(np.stack,),
+    doc="np.stack as NumPy calls it; recorded as `stack`.",
 )

@@ -1,4 +1,4 @@
-"""Choosing between values: where, maximum, minimum, clip, absolute.
+"""Choosing between values: where, select, maximum, minimum, clip, absolute, nan_to_num.
 
 Kinks follow one rule: the minimum-norm element of the subdifferential over the inputs being
 differentiated.  So a tie between two variables is shared equally, and a tie with a constant
@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import plain
-from chainrule.core.op import Sample, sample
-from chainrule.ops.define import Gate, elementwise
-from chainrule.ops.samples import draw, pairs, point_pairs
+from chainrule.core.masked import plain, within
+from chainrule.core.op import Op, Sample, sample
+from chainrule.errors import ArgumentError, DTypeError
+from chainrule.ops.define import Gate, composite, elementwise, rules
+from chainrule.ops.samples import draw, holomorphic, pairs, point_pairs, points, reals
 
 
 def _where_samples() -> list[Sample]:
@@ -41,6 +42,13 @@ def _truth(condition: Any) -> Any:
     return np.asarray(plain(condition), bool)
 
 
+# -- the larger and the smaller --------------------------------------------------------------------
+
+
+def _unequal_shapes() -> list[Sample]:
+    return [sample(np.ones(2), np.ones(3))]
+
+
 def _winner(better: Any, tied: Any, active: tuple[bool, ...]) -> Any:
     """Weights of one operand of max or min: 1 where it wins, a share where it ties."""
     tied = plain(tied)
@@ -49,25 +57,198 @@ def _winner(better: Any, tied: Any, active: tuple[bool, ...]) -> Any:
     return np.where(tied, 0.5 if all(active) else 0.0, plain(better))
 
 
-maximum = elementwise(
-    "maximum",
-    np.maximum,
-    (
-        Gate(lambda x, y, active: _winner(np.greater(x, y), np.equal(x, y), active)),
-        Gate(lambda x, y, active: _winner(np.greater(y, x), np.equal(x, y), active)),
-    ),
-    samples=pairs,
-    edges=point_pairs((0.0, 0.0), (1.0, 1.0), (0.0, -0.0)),
-    kinks=lambda x, y: np.equal(x, y),
+def _extremum(ufunc: np.ufunc, better: np.ufunc) -> Op:
+    """maximum or minimum, where x is chosen if `better(x, y)`."""
+    return elementwise(
+        ufunc.__name__,
+        ufunc,
+        (
+            Gate(lambda x, y, active: _winner(better(x, y), np.equal(x, y), active)),
+            Gate(lambda x, y, active: _winner(better(y, x), np.equal(x, y), active)),
+        ),
+        samples=pairs,
+        edges=point_pairs((0.0, 0.0), (1.0, 1.0), (0.0, -0.0)),
+        bad=_unequal_shapes,
+        kinks=lambda x, y: np.equal(x, y),
+    )
+
+
+def _extremum_of_numbers(ufunc: np.ufunc, better: np.ufunc) -> Op:
+    """fmax or fmin, where x is also chosen if y is NaN; two NaNs tie."""
+
+    def chosen(x: Any, y: Any) -> Any:
+        return better(plain(x), plain(y)) | np.isnan(plain(y))
+
+    def tied(x: Any, y: Any) -> Any:
+        x, y = plain(x), plain(y)
+        return np.equal(x, y) | (np.isnan(x) & np.isnan(y))
+
+    return elementwise(
+        ufunc.__name__,
+        ufunc,
+        (
+            Gate(lambda x, y, active: _winner(chosen(x, y), tied(x, y), active)),
+            Gate(lambda x, y, active: _winner(chosen(y, x), tied(x, y), active)),
+        ),
+        samples=pairs,
+        edges=point_pairs((0.0, 0.0), (np.nan, 1.0), (1.0, np.nan)),
+        bad=_unequal_shapes,
+        kinks=lambda x, y: np.equal(x, y),
+    )
+
+
+maximum = _extremum(np.maximum, np.greater)
+minimum = _extremum(np.minimum, np.less)
+fmax = _extremum_of_numbers(np.fmax, np.greater)
+fmin = _extremum_of_numbers(np.fmin, np.less)
+
+
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    """NumPy's own order: the upper bound is applied last and wins where the bounds cross."""
+    if (a_min is not None and min is not None) or (a_max is not None and max is not None):
+        raise ArgumentError("clip takes a_min and a_max, or min and max, not both")
+    low, high = a_min if min is None else min, a_max if max is None else max
+    if low is not None:
+        a = np.maximum(a, low)
+    return np.minimum(a, high) if high is not None else a if low is not None else np.positive(a)
+
+
+def _clip_samples() -> list[Sample]:
+    x = draw((2, 3), -2, 2)
+    return [
+        sample(x, -1.0, 1.0),
+        sample(x, None, 0.5),
+        sample(x, 0, None),
+        sample(x, draw((3,), -1, -0.5), draw((2, 1), 0.5, 1)),
+        sample(x, 1.0, -1.0),
+        sample(x, min=-1.0, max=1.0),
+        sample(x.astype(np.float32), -1, 0.5),
+        sample(np.float64(3.0), 0.0, 1.0),
+    ]
+
+
+clip = composite(
+    "clip",
+    _clip,
+    inputs=("a", "a_min", "a_max"),
+    samples=_clip_samples,
+    edges=lambda: [
+        sample(np.array([-1.0, 1.0, 0.0]), -1.0, 1.0),
+        sample(np.ones(2), np.ones(2), np.ones(2)),
+    ],
+    bad=lambda: [sample(np.ones(2), np.ones(3), None)],
+    numpy=(np.clip,),
+    doc="a within its bounds, any of which may be None or differentiated: minimum(maximum(a, low), high).",
 )
-minimum = elementwise(
-    "minimum",
-    np.minimum,
-    (
-        Gate(lambda x, y, active: _winner(np.less(x, y), np.equal(x, y), active)),
-        Gate(lambda x, y, active: _winner(np.less(y, x), np.equal(x, y), active)),
-    ),
-    samples=pairs,
-    edges=point_pairs((0.0, 0.0), (1.0, 1.0)),
-    kinks=lambda x, y: np.equal(x, y),
+
+
+# -- absolute value --------------------------------------------------------------------------------
+
+
+def _complex_variant(x: Any) -> tuple[Op, list[Any]] | None:
+    return (absolute_complex, [x]) if x.dtype.kind == "c" else None
+
+
+def _at_zero(x: Any) -> Any:
+    return np.equal(x, 0)
+
+
+absolute = elementwise(
+    "absolute",
+    np.absolute,
+    (Gate(lambda x: np.sign(plain(x))),),
+    samples=holomorphic,
+    edges=points(0.0, -0.0, -3.0),
+    kinks=_at_zero,
+    variant=_complex_variant,
+)
+absolute_complex = rules(
+    "absolute_complex",
+    lambda x: np.absolute(x),
+    reverse=(lambda g, x: within(g * np.sign(x), plain(x) != 0),),
+    push=(lambda t, x: within(np.real(np.conjugate(np.sign(x)) * t), plain(x) != 0),),
+    samples=lambda: holomorphic()[-1:],
+    edges=lambda: [sample(np.complex128(0))],
+    kinks=_at_zero,
+    doc="|z|: its gradient is the direction z / |z|, and 0 at 0.",
+)
+fabs = elementwise(
+    "fabs",
+    np.fabs,
+    (Gate(lambda x: np.sign(plain(x))),),
+    samples=reals,
+    edges=points(0.0),
+    bad=lambda: [sample(np.ones(2) * 1j)],
+    kinks=_at_zero,
+)
+
+
+# -- replacing and choosing among many -------------------------------------------------------------
+
+
+def _nan_to_num(
+    x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """Three choices, so that replaced lanes carry structural zeros; real and imaginary part apart."""
+    if not copy:
+        raise ArgumentError(
+            "nan_to_num(copy=False) would write into a Variable; assign its result: x = np.nan_to_num(x)"
+        )
+    x = x if hasattr(x, "dtype") else np.asarray(x)[()]
+    if x.dtype.kind == "c":
+        parts = (_nan_to_num(part, True, nan, posinf, neginf) for part in (np.real(x), np.imag(x)))
+        return np.add(next(parts), 1j * next(parts))
+    if x.dtype.kind != "f":
+        return np.positive(x)
+    largest = float(np.finfo(x.dtype).max)
+    x = np.where(np.equal(x, np.inf), largest if posinf is None else posinf, x)
+    x = np.where(np.equal(x, -np.inf), -largest if neginf is None else neginf, x)
+    return np.where(np.isnan(x), nan, x)[()]
+
+
+def _broken_numbers() -> list[Sample]:
+    broken = np.array([np.nan, 1.5, np.inf, -np.inf, -0.5])
+    return [sample(broken), sample(broken.astype(np.float32), nan=2.0, posinf=1.0, neginf=-1.0)]
+
+
+nan_to_num = composite(
+    "nan_to_num",
+    _nan_to_num,
+    samples=lambda: [*holomorphic(), sample(np.array([1, 2]))],
+    edges=_broken_numbers,
+    numpy=(np.nan_to_num,),
+    doc="x with NaN and infinities replaced; the replaced lanes carry a structural zero.",
+)
+
+
+def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """The first choice whose condition holds: `where` nested from the last to the first."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ArgumentError(
+            f"select needs a choice per condition, got {len(condlist)} and {len(choicelist)}"
+        )
+    chosen = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        if getattr(condition, "dtype", np.asarray(condition).dtype) != bool:
+            raise DTypeError("select takes boolean conditions")
+        chosen = np.where(condition, choice, chosen)
+    return chosen
+
+
+def _select_samples() -> list[Sample]:
+    x = draw((2, 3), -2, 2)
+    return [
+        sample([x > 1, x > 0], [x, 2 * x]),
+        sample([x > 1, x[0] > 0], [x, 0.5], -1.0),
+        sample([x > 1], [x.astype(np.float32)], default=3),
+    ]
+
+
+select = composite(
+    "select",
+    _select,
+    inputs=("condlist", "choicelist"),
+    samples=_select_samples,
+    numpy=(np.select,),
+    doc="The first of the choices whose condition holds, else the default.",
 )

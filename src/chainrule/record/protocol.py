@@ -29,6 +29,22 @@ REDUCTIONS = {
 ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
 
 
+# Questions about an array whose answer is not an array to differentiate.
+INQUIRIES = frozenset({
+    np.shape, np.size, np.ndim, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast,
+    np.common_type, np.allclose, np.isclose, np.array_equal, np.array_equiv, np.shares_memory,
+    np.may_share_memory, np.array_repr, np.array_str, np.array2string, np.iscomplex, np.isreal,
+    np.min_scalar_type,
+})  # fmt: skip
+
+
+def values_of(variable: type[Variable], arg: Any) -> Any:
+    """An argument with the values in place of its Variables, one list deep."""
+    if isinstance(arg, (list, tuple)):
+        return type(arg)(values_of(variable, a) for a in arg)
+    return arg._value if isinstance(arg, variable) else arg
+
+
 def op_of(function: Any) -> Op | None:
     """The op that a NumPy (or SciPy) function stands for."""
     found = _by_numpy.get(function)
@@ -93,6 +109,8 @@ def array_function(variable: type[Variable], func: Any, args: Sequence[Any], kwa
     """`np.sum(x, axis=0)`, `np.linalg.solve(A, b)`: the entry of every other NumPy function."""
     op = op_of(func)
     if op is None:
+        if func in INQUIRIES:
+            return func(*(values_of(variable, a) for a in args), **kwargs)
         raise unsupported(_qualified(func))
     args, kwargs = as_our_call(op, func, args, kwargs)
     with recording(line=user_line()):

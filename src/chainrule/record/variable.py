@@ -16,6 +16,7 @@ from chainrule.core.op import Op
 from chainrule.core.rule import Rule, rule_for
 from chainrule.errors import ArgumentError, DetachError, DTypeError, ViewWriteError
 from chainrule.ops import arithmetic, comparison, indexing
+from chainrule.ops.arithmetic import is_root
 from chainrule.record.protocol import array_function, array_ufunc, unary_rules
 from chainrule.record.recorder import as_operand, record
 from chainrule.record.state import current, recording, user_frame, user_line
@@ -106,7 +107,7 @@ class Variable:
         rule = unary_rules.get(ufunc)
         if rule is not None and method == "__call__" and not kwargs:
             node = self.node
-            if node[DTYPE] is DOUBLE and current.get().plain:
+            if node[DTYPE] is DOUBLE and current.get().plain and rule.op.variant is None:
                 out = ufunc(self._value)
                 frame = _frame(1)
                 return Variable(
@@ -256,7 +257,7 @@ def binary_operator(op: Op) -> tuple[Any, Any, Any]:
             x = self._value
             if kind is Variable:
                 above = other.node
-                if above[DTYPE] is DOUBLE:
+                if above[DTYPE] is DOUBLE and not (other is self and is_root(node)):
                     y = other._value
                     try:
                         out = compute(x, y)
@@ -270,7 +271,7 @@ def binary_operator(op: Op) -> tuple[Any, Any, Any]:
                         Node((rule, (node, above), keep_both(x, y, out), NO_ATTRS, shape, DOUBLE,
                               frame.f_code, frame.f_lasti, None, None)),
                     )  # fmt: skip
-            elif kind is float or kind is int:
+            elif (kind is float or kind is int) and not (other == 2 and is_root(node)):
                 out = compute(x, other)
                 frame = _frame(1)
                 return Variable(

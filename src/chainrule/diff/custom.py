@@ -1,0 +1,188 @@
+"""`cr.Function`: an operation of the user's own, with its own backward rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from chainrule.core.op import Op, Rules
+from chainrule.core.parts import Parts
+from chainrule.core.spec import Spec, is_inexact
+from chainrule.diff.gradient import vjp
+from chainrule.errors import ArgumentError, ChainruleError, DerivativeError, ShapeError
+from chainrule.record.recorder import record
+from chainrule.record.variable import Variable
+
+ARRAYS = (Variable, np.ndarray, np.generic, float, int, complex, list)
+
+
+class Context:
+    """What one call of `forward` leaves for `backward`: `saved`, and any attribute you set."""
+
+    saved: tuple[Any, ...] = ()
+    needs_input_grad: tuple[bool, ...] = ()
+
+    def save_for_backward(self, *values: Any) -> None:
+        self.saved = values
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The name PyTorch gives to `saved`."""
+        return self.saved
+
+
+class Static:
+    """The arguments of a call, with holes where its arrays go."""
+
+    def __init__(self, args: Sequence[Any]):
+        self.args = tuple(None if isinstance(a, ARRAYS) and not isinstance(a, bool) else a for a in args)
+        self.holes = [i for i, a in enumerate(args) if isinstance(a, ARRAYS) and not isinstance(a, bool)]
+
+    def filled(self, arrays: Sequence[Any]) -> list[Any]:
+        full = list(self.args)
+        for i, array in zip(self.holes, arrays, strict=True):
+            full[i] = array
+        return full
+
+    def __repr__(self) -> str:
+        return f"({', '.join('_' if i in self.holes else repr(a) for i, a in enumerate(self.args))})"
+
+
+class Function:
+    """Subclass with static methods `forward(ctx, *args)` and `backward(ctx, g)`; call `apply`.
+
+    `backward` gets the adjoint of the result (one per result, if there are several) and returns one
+    adjoint per argument, None where there is none.  An optional `jvp(ctx, *tangents)` gives the
+    forward mode; without it forward mode is derived by transposing `backward`, which must then be
+    written in operations chainrule can record.  Second derivatives run `forward` and `backward` on
+    Variables, under the same condition.
+    """
+
+    _op: ClassVar[Op]
+
+    @staticmethod
+    def forward(ctx: Context, *args: Any) -> Any:
+        raise NotImplementedError("write forward(ctx, *args)")
+
+    @staticmethod
+    def backward(ctx: Context, *gs: Any) -> Any:
+        raise NotImplementedError("write backward(ctx, g)")
+
+    jvp: ClassVar[Any] = None
+
+    def __init_subclass__(cls, **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        cls._op = _op_of(cls)
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Call the operation; Variables among the arguments are recorded and differentiated."""
+        static = Static(args)
+        arrays = [args[i] for i in static.holes]
+        if not any(isinstance(a, Variable) for a in arrays):
+            return cls.forward(Context(), *args)
+        return record(Variable, cls._op, arrays, {"static": static, "ran": []})
+
+
+def _op_of(cls: type[Function]) -> Op:
+    """The op record of a Function: not in the table, but like any other to the walks."""
+
+    def forward(*xs: Any, static: Static, ran: list[Any]) -> Any:
+        ctx = Context()
+        out = cls.forward(ctx, *static.filled(xs))
+        ran[:] = [xs, ctx]
+        return tuple(out) if isinstance(out, (tuple, list)) else out
+
+    def context(xs: Sequence[Any], static: Static, ran: list[Any], active: tuple[bool, ...]) -> Context:
+        """The context of the call on these values; on Variables, or at another point, of a new call."""
+        if ran and all(a is b for a, b in zip(ran[0], xs, strict=True)):
+            ctx: Context = ran[1]
+        else:
+            ctx = Context()
+            _guarded(cls, "forward", ctx, *static.filled(xs))
+        on = dict(zip(static.holes, active, strict=True))
+        ctx.needs_input_grad = tuple(on.get(i, False) for i in range(len(static.args)))
+        return ctx
+
+    def pull(g: Any, xs: Any, out_spec: Any, active: Any, static: Static, ran: Any, out: Any) -> list[Any]:
+        ctx = context(xs, static, ran, active)
+        given = [_zeros(o) if p is None else p for p, o in zip(g, out, strict=True)] if isinstance(g, Parts) else [g]
+        found = _guarded(cls, "backward", ctx, *given)
+        every = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+        if len(every) != len(static.args):
+            raise ArgumentError(
+                f"{cls.__name__}.backward returned {len(every)} adjoints for {len(static.args)} arguments; "
+                "return one per argument of forward, None where there is none"
+            )
+        picked = [every[i] for i in static.holes]
+        return [_checked(cls, k, c, x) for k, (c, x) in enumerate(zip(picked, xs, strict=True))]
+
+    def push(ts: Any, xs: Any, active: Any, static: Static, ran: Any, out: Any) -> Any:
+        ctx = context(xs, static, ran, active)
+        if cls.jvp is not None:
+            found = _guarded(cls, "jvp", ctx, *static.filled(ts))
+            return Parts(found) if isinstance(out, tuple) else found
+        outs = out if isinstance(out, tuple) else (out,)
+        wrt = [i for i, on in enumerate(active) if on]
+
+        def transposed(*gs: Any) -> Any:
+            found = _guarded(cls, "backward", ctx, *gs)
+            every = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+            return [every[static.holes[i]] for i in wrt if every[static.holes[i]] is not None]
+
+        try:
+            _, pullback = vjp(transposed, *(_zeros(o) for o in outs))
+            some = [i for i in wrt if _has_adjoint(cls, ctx, static, i, outs)]
+            tangents = pullback([ts[i] for i in some])
+        except ChainruleError as error:
+            raise DerivativeError(
+                f"forward mode through {cls.__name__} is not available: its backward cannot be recorded "
+                f"and so not transposed ({error}).\n  give it a static method jvp(ctx, *tangents)."
+            ) from error
+        return Parts(tangents) if isinstance(out, tuple) else tangents[0]
+
+    return Op(
+        name=cls.__name__,
+        forward=forward,
+        inputs=("xs",),
+        derivative=Rules((pull,), (push,)),
+        spec=lambda *_, **__: None,
+        samples=list,
+        variadic=True,
+        doc=cls.__doc__ or "",
+    )
+
+
+def _has_adjoint(cls: type[Function], ctx: Context, static: Static, i: int, outs: Sequence[Any]) -> bool:
+    found = cls.backward(ctx, *(_zeros(o) for o in outs))
+    every = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+    return every[static.holes[i]] is not None
+
+
+def _zeros(like: Any) -> Any:
+    spec = Spec.of(getattr(like, "_value", like))
+    return np.zeros(spec.shape, spec.dtype if is_inexact(spec.dtype) else np.float64)
+
+
+def _guarded(cls: type[Function], method: str, ctx: Context, *args: Any) -> Any:
+    """Call a user's method; if it fails on Variables only, say what that means."""
+    try:
+        return getattr(cls, method)(ctx, *args)
+    except ChainruleError as error:
+        if not any(isinstance(a, Variable) for a in args):
+            raise
+        raise DerivativeError(
+            f"{cls.__name__}.{method} was run on Variables, for forward mode or a higher derivative, and failed: {error}"
+        ) from error
+
+
+def _checked(cls: type[Function], k: int, c: Any, x: Any) -> Any:
+    if c is None:
+        return None
+    if not hasattr(c, "dtype"):
+        c = np.asarray(c)[()]
+    if c.shape != np.shape(getattr(x, "_value", x)):
+        raise ShapeError(f"{cls.__name__}.backward: the adjoint of argument {k} has shape {c.shape}, the argument {np.shape(getattr(x, '_value', x))}")
+    return c

@@ -1,0 +1,140 @@
+"""The formal definition of a computational graph: numbered vertices, edges, local functions, Jacobians."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.graph import Graph
+from chainrule.core.node import NO_ATTRS, Node, make_leaf
+from chainrule.core.op import Op, Rules
+from chainrule.core.rule import rule_for
+from chainrule.core.verify import verify
+from chainrule.diff.gradient import jvp, vjp
+from chainrule.errors import GraphError, ShapeError
+
+Edge = tuple[int, int]
+DOUBLE = np.dtype(np.float64)
+
+
+class NamedNode(Node):
+    """A node that carries its vertex number as its name."""
+
+    name: Any
+
+
+def define(
+    dims: Sequence[int] | Mapping[int, int],
+    edges: Iterable[Edge],
+    functions: Mapping[int, Callable[..., Any]],
+    jacobians: Mapping[Edge, Any] | None = None,
+) -> Graph:
+    """A graph of n vertices u¹ … uⁿ, leaves first, the output last.
+
+    `dims` are their dimensions d_i (1 means a scalar).  `edges` are pairs (j, i) with j < i: uʲ is
+    an argument of uⁱ.  `functions[i]` takes the values of its parents in ascending j.
+    `jacobians[(j, i)]`, a d_i × d_j matrix or a function of the same arguments that returns one,
+    replaces the derivative that is otherwise derived by recording the function.
+    """
+    sizes = [dims[i] for i in range(1, len(dims) + 1)] if isinstance(dims, Mapping) else list(dims)
+    n = len(sizes)
+    parents = _checked_edges(edges, n)
+    given = dict(jacobians or {})
+    _check_functions(parents, functions, given)
+    nodes: list[Node] = []
+    for i, size in enumerate(sizes, 1):
+        shape = () if size == 1 else (size,)
+        if not parents[i]:
+            nodes.append(make_leaf(shape, DOUBLE, i))
+            continue
+        op = _vertex_op(i, parents[i], functions[i], shape, given)
+        args = tuple(nodes[j - 1] for j in parents[i])
+        rule = rule_for(op, (True,) * len(args))
+        node = NamedNode((rule, args, (), NO_ATTRS, shape, DOUBLE, _line_of(functions[i]), 0, args, None))
+        node.name = i
+        nodes.append(node)
+    leaves = tuple(node for node in nodes if node.is_leaf)
+    return verify(Graph(tuple(nodes), leaves, (nodes[-1],), name="formal graph"))
+
+
+def _line_of(function: Callable[..., Any]) -> Any:
+    return getattr(function, "__code__", None)
+
+
+def _checked_edges(edges: Iterable[Edge], n: int) -> dict[int, list[int]]:
+    """Parents of each vertex, ascending."""
+    parents: dict[int, list[int]] = {i: [] for i in range(1, n + 1)}
+    for j, i in sorted(set(edges)):
+        if not (1 <= j <= n and 1 <= i <= n):
+            raise GraphError(f"edge ({j}, {i}): the vertices are numbered 1 to {n}")
+        if j >= i:
+            raise GraphError(f"edge ({j}, {i}): an edge goes from a smaller number to a larger one")
+        parents[i].append(j)
+    leaves = [i for i in parents if not parents[i]]
+    if leaves != list(range(1, len(leaves) + 1)):
+        raise GraphError(f"the leaves come first: {leaves} have no parents, so they should be 1 … {len(leaves)}")
+    return parents
+
+
+def _check_functions(
+    parents: Mapping[int, list[int]], functions: Mapping[int, Any], jacobians: Mapping[Edge, Any]
+) -> None:
+    inner = {i for i in parents if parents[i]}
+    if set(functions) != inner:
+        missing, extra = sorted(inner - set(functions)), sorted(set(functions) - inner)
+        raise GraphError(
+            f"one function per vertex with parents: missing for {missing}, not needed for {extra}"
+        )
+    for j, i in jacobians:
+        if j not in parents.get(i, ()):
+            raise GraphError(f"a Jacobian is given for ({j}, {i}), which is not an edge")
+
+
+def _vertex_op(
+    i: int, parents: list[int], f: Callable[..., Any], shape: tuple[int, ...], jacobians: Mapping[Edge, Any]
+) -> Op:
+    """The op of one vertex; its rules use the Jacobians given and derive the others."""
+    size = int(np.prod(shape))
+
+    def forward(*xs: Any) -> Any:
+        out = f(*xs)
+        if getattr(out, "size", np.size(out)) != size:
+            raise ShapeError(f"f^{i} returned {np.size(out)} numbers; vertex {i} has dimension {size}")
+        return np.reshape(out, shape)[()] if not hasattr(out, "__chainrule_record__") else np.reshape(out, shape)
+
+    def matrix(k: int, xs: Any) -> Any:
+        """The given Jacobian of edge (parents[k], i) at these values, or None."""
+        found = jacobians.get((parents[k], i))
+        if callable(found):
+            found = found(*xs)
+        if found is None:
+            return None
+        columns = int(np.size(xs[k]) if not hasattr(xs[k], "size") else xs[k].size)
+        if np.size(found) != size * columns and not hasattr(found, "node"):
+            raise ShapeError(f"the Jacobian of edge ({parents[k]}, {i}) must be {size} × {columns}")
+        return np.reshape(found, (size, columns))
+
+    def pull(g: Any, xs: Any) -> list[Any]:
+        given = [matrix(k, xs) for k in range(len(xs))]
+        derived = vjp(forward, *xs)[1](g) if any(m is None for m in given) else [None] * len(xs)
+        row = np.reshape(g, (1, size))
+        return [
+            c if m is None else np.reshape(row @ m, x.shape)
+            for m, c, x in zip(given, derived, xs, strict=True)
+        ]
+
+    def push(ts: Any, xs: Any) -> Any:
+        given = [matrix(k, xs) for k in range(len(xs))]
+        rest = [t if m is None else np.zeros_like(t) for m, t in zip(given, ts, strict=True)]
+        total = jvp(forward, xs, rest)[1] if any(m is None for m in given) else np.zeros(shape)
+        for m, t in zip(given, ts, strict=True):
+            if m is not None:
+                total = total + np.reshape(m @ np.reshape(t, (-1, 1)), shape)
+        return total
+
+    return Op(
+        name=f"f{i}", forward=forward, inputs=("xs",), derivative=Rules((pull,), (push,)),
+        spec=lambda *_, **__: None, samples=list, variadic=True, doc=f"the local function of vertex {i}",
+    )  # fmt: skip

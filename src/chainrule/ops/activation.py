@@ -1,0 +1,122 @@
+"""The activation functions of neural networks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.masked import plain
+from chainrule.core.op import Sample, sample
+from chainrule.ops.define import Gate, composite, elementwise
+from chainrule.ops.exponential import expit
+from chainrule.ops.samples import draw, points, reals
+
+far = points(-800.0, -40.0, 0.0, 40.0, 800.0)
+
+
+def _with_attr(name: str, *values: float) -> Any:
+    """The samples of a function of one array, then one for each value of an attr."""
+
+    def samples() -> list[Sample]:
+        return [*reals(), *(sample(draw((3,), -2, 2), **{name: v}) for v in values)]
+
+    return samples
+
+
+relu = composite(
+    "relu",
+    lambda x: np.maximum(x, 0.0),
+    samples=reals,
+    edges=points(0.0),
+    doc="maximum(x, 0); at 0 its derivative is 0.",
+)
+
+
+def _leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
+    return np.where(np.greater(x, 0), x, negative_slope * x)[()]
+
+
+def _leaky_slope(x: Any, negative_slope: float) -> Any:
+    """1 above 0, `negative_slope` below, and at 0 whatever between the two is nearest to 0."""
+    x, between = plain(x), min(max(0.0, min(negative_slope, 1.0)), max(negative_slope, 1.0))
+    return np.where(np.greater(x, 0), 1.0, np.where(np.equal(x, 0), between, negative_slope))
+
+
+leaky_relu = elementwise(
+    "leaky_relu",
+    _leaky_relu,
+    (Gate(_leaky_slope),),
+    inputs=("x",),
+    samples=_with_attr("negative_slope", 0.2, -1.0, 3.0),
+    edges=points(0.0),
+    kinks=lambda x, negative_slope: np.equal(x, 0) & (negative_slope != 1),
+    doc="x above 0, negative_slope·x below.",
+)
+
+
+def _elu(x: Any, alpha: float = 1.0) -> Any:
+    """At 0 the branch with the smaller slope is taken: α below, 1 above."""
+    above = np.greater_equal(x, 0) if alpha > 1 else np.greater(x, 0)
+    return np.where(above, x, alpha * np.expm1(np.where(above, 0.0, x)))
+
+
+elu = composite(
+    "elu",
+    _elu,
+    samples=_with_attr("alpha", 0.5, 2.0),
+    edges=points(-800.0, 0.0, 800.0),
+    doc="x above 0, α·(exp(x) - 1) below.",
+)
+silu = composite(
+    "silu",
+    lambda x: x * expit(x),
+    samples=reals,
+    edges=far,
+    doc="x·expit(x), also called swish.",
+)
+
+
+def _normal_density(x: Any) -> Any:
+    return np.exp(-0.5 * np.square(x)) * (1 / math.sqrt(2 * math.pi))
+
+
+def _gelu(x: Any) -> Any:
+    """x·Φ(x), with Φ by erfc: 1 + erf would be 0 from x = -6 on."""
+    from scipy import special  # on first use: importing it costs more than all of chainrule
+
+    return x * special.ndtr(x)
+
+
+def _gelu_slope(x: Any) -> Any:
+    """Φ(x) + x·φ(x)."""
+    from scipy import special
+
+    return special.ndtr(x) + x * _normal_density(x)
+
+
+def _gelu_curvature(x: Any) -> Any:
+    """(2 - x²)·φ(x), in an order that cannot make ∞·0."""
+    density = _normal_density(x)
+    return 2 * density - x * (x * density)
+
+
+gelu_slope = elementwise(
+    "gelu_slope",
+    _gelu_slope,
+    (_gelu_curvature,),
+    inputs=("x",),
+    samples=reals,
+    edges=far,
+    doc="The derivative of gelu.",
+)
+gelu = elementwise(
+    "gelu",
+    _gelu,
+    (lambda x: gelu_slope(x),),
+    inputs=("x",),
+    samples=reals,
+    edges=far,
+    doc="x·Φ(x), where Φ is the normal distribution function (exact, not its tanh approximation).",
+)

@@ -1,0 +1,218 @@
+"""Exponentials and logarithms, and the functions of logistic regression built from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.op import Sample, sample
+from chainrule.errors import DTypeError
+from chainrule.ops.define import composite, elementwise
+from chainrule.ops.factors import live
+from chainrule.ops.samples import (
+    holomorphic,
+    pairs,
+    pairs_within,
+    point_pairs,
+    points,
+    reals,
+    within,
+)
+
+LN_2 = 0.6931471805599453
+LN_10 = 2.302585092994046
+
+positives = within(0.2, 3.0, complex_too=True)
+above_minus_one = within(-0.7, 3.0, complex_too=True)
+
+
+def _complex_pair() -> list[Sample]:
+    return [sample(np.ones(2) * 1j, np.ones(2))]
+
+
+def _unequal_shapes() -> list[Sample]:
+    return [sample(np.ones(2), np.ones(3))]
+
+
+exp = elementwise(
+    "exp", np.exp, (lambda out: out,), samples=holomorphic, edges=points(-800.0, 0.0, 700.0)
+)
+exp2 = elementwise(
+    "exp2", np.exp2, (lambda out: out * LN_2,), samples=holomorphic, edges=points(-1100.0, 1000.0)
+)
+# exp(x), not out + 1: at x = -40 the result is -1 to the last bit and its slope would be 0.
+expm1 = elementwise(
+    "expm1",
+    np.expm1,
+    (lambda x: np.exp(x),),
+    samples=holomorphic,
+    edges=points(-800.0, 0.0, 1e-300),
+)
+log = elementwise("log", np.log, (lambda x: 1 / x,), samples=positives, edges=points(1e-300, 1e300))
+log2 = elementwise(
+    "log2", np.log2, (lambda x: (1 / LN_2) / x,), samples=positives, edges=points(1e-300, 1e300)
+)
+log10 = elementwise(
+    "log10", np.log10, (lambda x: (1 / LN_10) / x,), samples=positives, edges=points(1e-300, 1e300)
+)
+log1p = elementwise(
+    "log1p",
+    np.log1p,
+    (lambda x: 1 / (1 + x),),
+    samples=above_minus_one,
+    edges=points(0.0, 1e-300, -0.999),
+)
+
+
+# -- the logistic function -------------------------------------------------------------------------
+
+
+def _expit(x: Any) -> Any:
+    """1 / (1 + exp(-x)), by the exponential that cannot overflow."""
+    if np.iscomplexobj(x):
+        raise DTypeError("expit takes real numbers; for complex ones write 1 / (1 + np.exp(-z))")
+    small = np.exp(-np.abs(x))
+    return np.where(np.greater_equal(x, 0), 1.0, small) / (1 + small)
+
+
+def _logit(x: Any) -> Any:
+    from scipy import special  # on first use: importing it costs more than all of chainrule
+
+    return special.logit(x)
+
+
+def _scipy(name: str) -> Any:
+    def reference(*args: Any) -> Any:
+        from scipy import special
+
+        return getattr(special, name)(*args)
+
+    return reference
+
+
+far = points(-800.0, -40.0, 0.0, 40.0, 800.0)
+expit = elementwise(
+    "expit",
+    _expit,
+    (lambda x, out: out * expit(-x),),  # 1 - out would be 0 from x = 37 on
+    samples=reals,
+    edges=far,
+    bad=lambda: [sample(np.ones(2) * 1j)],
+    reference=_scipy("expit"),
+    doc="The logistic function 1 / (1 + exp(-x)), as scipy.special.expit.",
+)
+sigmoid = composite(
+    "sigmoid",
+    lambda x: expit(x),
+    samples=reals,
+    edges=far,
+    bad=lambda: [sample(np.ones(2) * 1j)],
+    reference=_scipy("expit"),
+    doc="Another name of expit, recorded as that.",
+)
+logit = elementwise(
+    "logit",
+    _logit,
+    (lambda x: 1 / (x * (1 - x)),),
+    samples=within(0.1, 0.9),
+    edges=points(1e-300, 0.5, 1 - 1e-16),
+    doc="log(x / (1 - x)), the inverse of expit.",
+)
+log_expit = elementwise(
+    "log_expit",
+    lambda x: -np.logaddexp(0.0, -x),
+    (lambda x: expit(-x),),
+    samples=reals,
+    edges=far,
+    reference=_scipy("log_expit"),
+    doc="log(expit(x)) without underflow.",
+)
+softplus = elementwise(
+    "softplus",
+    lambda x: np.logaddexp(x, 0.0),
+    (lambda x: expit(x),),
+    samples=reals,
+    edges=far,
+    bad=lambda: [sample(np.ones(2) * 1j)],
+    doc="log(1 + exp(x)) without overflow.",
+)
+
+
+# -- sums and products with a logarithm ------------------------------------------------------------
+
+
+def _lead(x: Any, y: Any) -> Any:
+    """x - y, and 0 where both are the same infinity: neither is ahead."""
+    level = np.logical_and(np.equal(x, y), np.isinf(x))
+    return np.where(level, 0.0, x) - np.where(level, 0.0, y)
+
+
+infinite_ties = point_pairs(
+    (-np.inf, -np.inf), (np.inf, np.inf), (np.inf, 1.0), (0.0, -np.inf), (1e308, -1e308)
+)
+logaddexp = elementwise(
+    "logaddexp",
+    np.logaddexp,
+    (lambda x, y: expit(_lead(x, y)), lambda x, y: expit(_lead(y, x))),
+    samples=pairs,
+    edges=infinite_ties,
+    bad=lambda: [*_unequal_shapes(), *_complex_pair()],
+    doc="log(exp(x) + exp(y)); its derivatives are the shares of the two terms.",
+)
+logaddexp2 = elementwise(
+    "logaddexp2",
+    np.logaddexp2,
+    (lambda x, y: expit(LN_2 * _lead(x, y)), lambda x, y: expit(LN_2 * _lead(y, x))),
+    samples=pairs,
+    edges=infinite_ties,
+    bad=_unequal_shapes,
+)
+
+
+def _xlogy(x: Any, y: Any) -> Any:
+    """x·log(y), and 0 where x = 0, unless y is NaN."""
+    idle = np.logical_and(np.equal(x, 0), ~np.isnan(y))
+    return x * np.log(np.where(idle, 1, y))
+
+
+def _xlog1py(x: Any, y: Any) -> Any:
+    """x·log1p(y), and 0 where x = 0, unless y is NaN."""
+    idle = np.logical_and(np.equal(x, 0), ~np.isnan(y))
+    return x * np.log1p(np.where(idle, 0, y))
+
+
+def _ratio(x: Any, y: Any) -> Any:
+    """x / y, structurally zero where both are 0 (where only x is, 1 / y is still its slope)."""
+    dead = np.logical_and(np.equal(x, 0), np.equal(y, 0))
+    return live(np.where(dead, 0, x) / np.where(dead, 1, y), np.logical_not(dead))
+
+
+def _zero_weight(y: float) -> Any:
+    """Lanes in which a constant weight 0 meets the edge of the logarithm's domain."""
+    return lambda: [
+        sample(np.array([0, 0, 2]), np.array([y, 0.5, 0.7])),
+        sample(0.0, np.float64(y)),
+    ]
+
+
+xlogy = elementwise(
+    "xlogy",
+    _xlogy,
+    (lambda y: np.log(y), _ratio),
+    samples=pairs_within((-2.0, 2.0), (0.3, 2.0), complex_too=True),
+    edges=_zero_weight(0.0),
+    bad=_unequal_shapes,
+    reference=_scipy("xlogy"),
+    doc="x·log(y), 0 where x = 0; there its derivative by y is 0, and by x it is log(y).",
+)
+xlog1py = elementwise(
+    "xlog1py",
+    _xlog1py,
+    (lambda y: np.log1p(y), lambda x, y: _ratio(x, 1 + y)),
+    samples=pairs_within((-2.0, 2.0), (-0.6, 2.0), complex_too=True),
+    edges=_zero_weight(-1.0),
+    bad=_unequal_shapes,
+    reference=_scipy("xlog1py"),
+    doc="x·log1p(y), 0 where x = 0.",
+)

@@ -1,0 +1,29 @@
+"""Partial derivatives that are smooth in some lanes and structurally zero in the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrule.core.masked import plain, within
+
+
+class LiveFactor:
+    """`value`, structurally zero where `alive` is false: a `Gate` whose weights have derivatives.
+
+    `hypot(x, y)` needs both: x / out is differentiated again, and at the origin there is no slope
+    to multiply by, so hypot(sqrt(a), 0) at a = 0 has the derivative 0 and not 0·∞.
+    """
+
+    __slots__ = ("alive", "value")
+    __array_ufunc__ = None  # so that ndarray * LiveFactor asks us
+
+    def __init__(self, value: Any, alive: Any):
+        self.value, self.alive = value, alive
+
+    def __rmul__(self, incoming: Any) -> Any:
+        return within(incoming * self.value, self.alive)
+
+
+def live(value: Any, alive: Any) -> Any:
+    """The factor `value` in the lanes `alive`; a complex one keeps its zeros as numbers."""
+    return value if value.dtype.kind == "c" else LiveFactor(value, plain(alive))

@@ -1,0 +1,63 @@
+"""Hyperbolic functions and their inverses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrule.ops.define import elementwise
+from chainrule.ops.samples import holomorphic, points, within
+
+
+def _sech_squared(x: Any) -> Any:
+    """1 / cosh(x)², by the exponential that cannot overflow."""
+    small = np.exp(2 * np.where(np.less(np.real(x), 0), x, -x))
+    return 4 * small / np.square(1 + small)
+
+
+far = points(-800.0, -20.0, 0.0, 20.0, 800.0)
+near_one = within(-0.8, 0.8, complex_too=True)
+
+# The slope of tanh is an op of its own: 1 - out² is 0 from x = 19 on, where the slope is 1e-16.
+sech_squared = elementwise(
+    "sech_squared",
+    _sech_squared,
+    (lambda x, out: -2 * np.tanh(x) * out,),
+    samples=holomorphic,
+    edges=far,
+    doc="1 / cosh(x)², the derivative of tanh.",
+)
+sinh = elementwise(
+    "sinh", np.sinh, (lambda x: np.cosh(x),), samples=holomorphic, edges=points(-700.0, 0.0, 700.0)
+)
+cosh = elementwise(
+    "cosh", np.cosh, (lambda x: np.sinh(x),), samples=holomorphic, edges=points(-700.0, 0.0, 700.0)
+)
+tanh = elementwise("tanh", np.tanh, (lambda x: sech_squared(x),), samples=holomorphic, edges=far)
+
+
+def _arcsinh_slope(x: Any) -> Any:
+    """1 / √(1 + x²), without squaring."""
+    if x.dtype.kind == "c":
+        return 1 / (np.sqrt(1 + 1j * x) * np.sqrt(1 - 1j * x))
+    return 1 / np.hypot(1.0, x)
+
+
+arcsinh = elementwise(
+    "arcsinh", np.arcsinh, (_arcsinh_slope,), samples=holomorphic, edges=points(-1e200, 0.0, 1e200)
+)
+arccosh = elementwise(
+    "arccosh",
+    np.arccosh,
+    (lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)),),
+    samples=within(1.3, 3.0, complex_too=True),
+    edges=points(1 + 1e-15, 1e200),
+)
+arctanh = elementwise(
+    "arctanh",
+    np.arctanh,
+    (lambda x: 1 / (1 - x) / (1 + x),),  # 1 - x² would lose the digits of 1 - x next to 1
+    samples=near_one,
+    edges=points(0.0, 1 - 1e-15),
+)

@@ -1,0 +1,205 @@
+"""Trigonometric functions, their inverses, angles and distances in the plane."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.op import Op, Sample, sample
+from chainrule.ops.define import composite, elementwise
+from chainrule.ops.factors import live
+from chainrule.ops.hyperbolic import sech_squared
+from chainrule.ops.samples import draw, holomorphic, pairs, point_pairs, points, reals, within
+
+inside_one = within(-0.8, 0.8, complex_too=True)
+
+
+def _unequal_shapes() -> list[Sample]:
+    return [sample(np.ones(2), np.ones(3))]
+
+
+# -- sine, cosine, tangent and back ----------------------------------------------------------------
+
+
+def _tan_slope(x: Any) -> Any:
+    """1 / cos(x)²; far from the real axis cos overflows, so there it is sech²(i x)."""
+    return sech_squared(1j * x) if x.dtype.kind == "c" else 1 / np.square(np.cos(x))
+
+
+def _arcsin_slope(x: Any) -> Any:
+    """1 / √(1 - x²); 1 - x² would lose the digits of 1 - x next to 1."""
+    return 1 / (np.sqrt(1 - x) * np.sqrt(1 + x))
+
+
+sin = elementwise(
+    "sin", np.sin, (lambda x: np.cos(x),), samples=holomorphic, edges=points(0.0, 1e5)
+)
+cos = elementwise(
+    "cos", np.cos, (lambda x: -np.sin(x),), samples=holomorphic, edges=points(0.0, 1e5)
+)
+tan = elementwise(
+    "tan", np.tan, (_tan_slope,), samples=within(-1.2, 1.2, complex_too=True), edges=points(0.0)
+)
+arcsin = elementwise(
+    "arcsin", np.arcsin, (_arcsin_slope,), samples=inside_one, edges=points(0.0, -1 + 1e-15)
+)
+arccos = elementwise(
+    "arccos",
+    np.arccos,
+    (lambda x: -_arcsin_slope(x),),
+    samples=inside_one,
+    edges=points(0.0, 1 - 1e-15),
+)
+arctan = elementwise(
+    "arctan",
+    np.arctan,
+    (lambda x: 1 / (1 + x * x),),
+    samples=within(-2.0, 2.0, complex_too=True),
+    edges=points(-np.inf, -1e200, 0.0, 1e200),
+)
+
+
+# -- the plane: hypot, arctan2, angle --------------------------------------------------------------
+
+
+def _over(part: Any, distance: Any, power: int) -> Any:
+    """part / distance^power for power 1 or 2, structurally zero at the origin."""
+    origin = np.equal(distance, 0)
+    safe = np.where(origin, 1, distance)
+    quotient = part / safe if power == 1 else part / safe / safe  # the square might overflow
+    return live(np.where(origin, 0, quotient), np.logical_not(origin))
+
+
+def _at_origin(x: Any, y: Any) -> Any:
+    return np.logical_and(np.equal(x, 0), np.equal(y, 0))
+
+
+around_the_plane = point_pairs(
+    (0.0, 0.0), (0.0, 1.0), (1e200, 1e200), (1e-200, -1e-200), (1e200, 0.0)
+)
+
+hypot = elementwise(
+    "hypot",
+    np.hypot,
+    (lambda x, out: _over(x, out, 1), lambda y, out: _over(y, out, 1)),
+    samples=pairs,
+    edges=around_the_plane,
+    bad=_unequal_shapes,
+    kinks=_at_origin,
+)
+arctan2 = elementwise(
+    "arctan2",
+    np.arctan2,
+    (lambda y, x: _over(x, np.hypot(x, y), 2), lambda y, x: _over(-y, np.hypot(x, y), 2)),
+    inputs=("y", "x"),
+    samples=pairs,
+    edges=point_pairs((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1e200, 1e200), (0.0, 1e200)),
+    bad=_unequal_shapes,
+    kinks=lambda y, x: np.logical_and(np.equal(y, 0), np.less_equal(x, 0)),
+    doc="The angle of the point (x, y); at the origin, which has none, the derivative is 0.",
+)
+
+
+def _angle(z: Any, deg: bool = False) -> Any:
+    radians = np.arctan2(np.imag(z), np.real(z))
+    return radians * (180 / math.pi) if deg else radians
+
+
+def _angle_samples() -> list[Sample]:
+    z = draw((2, 3), -2, 2) + 1j * draw((2, 3), 0.3, 2, seed=1)
+    return [
+        sample(z),
+        sample(z, deg=True),
+        sample(np.complex64(1 + 2j)),
+        sample(draw((3,), 0.5, 2)),
+    ]
+
+
+angle = composite("angle", _angle, inputs=("z",), samples=_angle_samples, numpy=(np.angle,))
+
+
+# -- degrees and radians ---------------------------------------------------------------------------
+
+
+def _conversion(ufunc: np.ufunc, factor: float) -> Op:
+    return elementwise(ufunc.__name__, ufunc, (lambda: factor,), samples=reals)
+
+
+deg2rad = _conversion(np.deg2rad, math.pi / 180)
+radians = _conversion(np.radians, math.pi / 180)
+rad2deg = _conversion(np.rad2deg, 180 / math.pi)
+degrees = _conversion(np.degrees, 180 / math.pi)
+
+
+# -- sinc ------------------------------------------------------------------------------------------
+
+
+def _sinc_series(u: Any, order: int, reach: float) -> Any:
+    """The order-th derivative of sin(u)/u for |u| ≤ reach: Σ ± u^m / (m! (m + order + 1)).
+
+    Every m has the parity of the order, and the sign is that of the power (m + order)/2 of u².
+    """
+    coefficients = []
+    m, bound = order % 2, 1.0
+    while bound > 1e-18:
+        sign = -1.0 if (m + order) // 2 % 2 else 1.0
+        coefficients.append(sign / (math.factorial(m) * (m + order + 1)))
+        m += 2
+        bound = reach**m / math.factorial(m)
+    square, total = u * u, 0.0
+    for c in reversed(coefficients):
+        total = total * square + c
+    return total * u if order % 2 else total
+
+
+def _sinc_derivative(x: Any, order: int) -> Any:
+    """The order-th derivative of sin(πx)/(πx), to rounding everywhere.
+
+    Away from 0 by u·f⁽ⁿ⁾ + n·f⁽ⁿ⁻¹⁾ = sin⁽ⁿ⁾(u), whose error grows as n!/|u|ⁿ; within 1 + n/2 of 0
+    by its series.
+    """
+    x = np.asarray(x)
+    x = x if x.dtype.kind in "fc" else x.astype(np.float64)
+    u = math.pi * x
+    reach = 1 + order / 2
+    near = np.abs(u) <= reach
+    turn = math.pi * (x - 2 * np.round(np.real(x) / 2))  # u less whole turns, exactly
+    waves = (np.sin(turn), np.cos(turn))
+    far = np.where(near, 1, u)
+    f = waves[0] / far
+    for n in range(1, order + 1):
+        wave = waves[n % 2] if n % 4 < 2 else -waves[n % 2]
+        f = (wave - n * f) / far
+    series = _sinc_series(np.where(near, u, 0), order, reach)
+    return (np.where(near, series, f) * math.pi**order)[()]
+
+
+def _sinc_samples() -> list[Sample]:
+    x = np.array([0.0, 1e-9, 1e-3, -0.2, 0.47, 0.49, 1.0, -2.5])
+    return [sample(x, order=n) for n in (0, 1, 2, 3)] + [
+        sample(x.astype(np.float32), order=1),
+        sample(np.float64(0.3), order=2),
+        sample(np.array([0.1 + 0.2j, 0.9 - 0.3j, 1.7j]), order=1),
+    ]
+
+
+sinc_derivative = elementwise(
+    "sinc_derivative",
+    _sinc_derivative,
+    (lambda x, order: sinc_derivative(x, order=order + 1),),
+    inputs=("x",),
+    samples=_sinc_samples,
+    edges=lambda: [sample(np.float64(0.0), order=n) for n in (1, 2, 3, 6)],
+    doc="The order-th derivative of sinc, smooth through 0.",
+)
+sinc = elementwise(
+    "sinc",
+    np.sinc,
+    (lambda x: sinc_derivative(x, order=1),),
+    inputs=("x",),
+    samples=within(-2.5, 2.5, complex_too=True),
+    edges=points(0.0, 1e-300, 1.0),
+    numpy=(np.sinc,),
+)
