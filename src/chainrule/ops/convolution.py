@@ -1,141 +1,31 @@
 """Convolutions: of sequences (`np.convolve`), and of images by the kernels of a network (`conv`).
 
-A network convolution is one trilinear form in three arrays: images x, weights w and results y,
+A network convolution is one trilinear form in three arrays, images x, weights w and results y:
 
     Σ  x[n, c, s·p + d·k − pad] · w[o, c, k] · y[n, o, p]    over n, o, c, positions p, offsets k
 
-and three ops, each of which takes two of the arrays to the third: `conv` (x, w → y),
-`conv_transpose` (y, w → x), `conv_weight` (x, y → w).  The derivatives of each are the other two.
+Three ops each take two of the arrays to the third: `conv` (x, w → y), `conv_transpose` (y, w → x),
+`conv_weight` (x, y → w).  The derivatives of each are the other two.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
-from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import Masked
 from chainrule.core.op import Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, ShapeError
-from chainrule.ops.define import multilinear
+from chainrule.ops.define import composite, multilinear
+from chainrule.ops.indexing import scatter
+from chainrule.ops.pooling import Padding, Sizes, Window, inner, padded, sizes, where_covered, windows_of
 from chainrule.ops.samples import draw
 
-Sizes = int | Sequence[int]
-Padding = Sizes | Sequence[Sequence[int]] | str
 BATCH_BYTES = 1 << 19  # of unfolded windows at a time: they stay in the second-level cache
-
-
-class Window(NamedTuple):
-    """How windows lie along one axis: `size` taps, `dilation` apart, every `stride`, on padded data."""
-
-    size: int
-    stride: int = 1
-    low: int = 0
-    high: int = 0
-    dilation: int = 1
-
-    @property
-    def reach(self) -> int:
-        return self.dilation * (self.size - 1) + 1
-
-    def positions(self, length: int) -> int:
-        """How many windows fit on an axis of this length."""
-        return (length + self.low + self.high - self.reach) // self.stride + 1
-
-    def leftover(self, length: int) -> int:
-        """How many elements at the end of the padded axis no window reaches."""
-        return (length + self.low + self.high - self.reach) % self.stride
-
-    def length(self, positions: int) -> int:
-        """The shortest axis on which so many windows fit."""
-        return (positions - 1) * self.stride + self.reach - self.low - self.high
-
-    def taps(self, positions: int) -> list[slice]:
-        """Per tap, where the windows read it on the padded axis."""
-        span = (positions - 1) * self.stride + 1
-        return [slice(k * self.dilation, k * self.dilation + span, self.stride) for k in range(self.size)]
-
-
-def sizes(name: str, value: Any, count: int, least: int) -> tuple[int, ...]:
-    """One integer per spatial axis; a single one counts for all."""
-    try:
-        each = (operator.index(value),) * count
-    except TypeError:
-        each = tuple(operator.index(v) for v in value)
-    if len(each) != count:
-        raise ArgumentError(f"{name}={value!r} gives {len(each)} numbers for {count} spatial axes")
-    if any(v < least for v in each):
-        raise ArgumentError(f"{name}={value!r}: at least {least} is needed")
-    return each
-
-
-def paddings(value: Any, taps: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> list[tuple[int, int]]:
-    """(before, after) per spatial axis, from a number, a number or pair per axis, "same" or "valid"."""
-    if isinstance(value, str):
-        if value not in ("same", "valid"):
-            raise ArgumentError(f'padding={value!r}; it is a number, one per axis, "same" or "valid"')
-        if value == "same" and any(s != 1 for s in stride):
-            raise ArgumentError('padding="same" needs stride=1')
-        totals = [d * (k - 1) if value == "same" else 0 for k, d in zip(taps, dilation, strict=True)]
-        return [(t // 2, t - t // 2) for t in totals]
-    if isinstance(value, Sequence) and any(isinstance(v, Sequence) for v in value):
-        pairs = [sizes("padding", v, 2, 0) for v in value]
-        return list(zip(*zip(*pairs, strict=True), strict=True)) if len(pairs) == len(taps) else _uneven(value, taps)
-    return [(p, p) for p in sizes("padding", value, len(taps), 0)]
-
-
-def _uneven(value: Any, taps: Sequence[int]) -> Any:
-    raise ArgumentError(f"padding={value!r} gives {len(value)} pairs for {len(taps)} spatial axes")
-
-
-def windows_of(taps: Sequence[int], stride: Any, padding: Any, dilation: Any = 1) -> list[Window]:
-    count = len(taps)
-    strides, dilations = sizes("stride", stride, count, 1), sizes("dilation", dilation, count, 1)
-    pads = paddings(padding, taps, strides, dilations)
-    return [
-        Window(k, s, low, high, d)
-        for k, s, (low, high), d in zip(taps, strides, pads, dilations, strict=True)
-    ]
-
-
-def padded(x: Any, windows: Sequence[Window], fill: Any = 0) -> Any:
-    """x with `fill` around its last axes."""
-    if not any(w.low or w.high for w in windows):
-        return x
-    lead = len(x.shape) - len(windows)
-    around = [n + w.low + w.high for n, w in zip(x.shape[lead:], windows, strict=True)]
-    out = np.full((*x.shape[:lead], *around), fill, x.dtype)
-    out[inner(x.shape[lead:], windows)] = x
-    return out
-
-
-def inner(lengths: Sequence[int], windows: Sequence[Window]) -> tuple[Any, ...]:
-    """The index of the data in a padded array."""
-    return (..., *(slice(w.low, w.low + n) for n, w in zip(lengths, windows, strict=True)))
-
-
-def covered(shape: Sequence[int], windows: Sequence[Window]) -> Any:
-    """Which elements of an array of this shape some window reads; None for all of them."""
-    lead = len(shape) - len(windows)
-    alive: Any = np.ones((), bool)
-    for n, w in zip(shape[lead:], windows, strict=True):
-        line = np.zeros(n + w.low + w.high, bool)
-        for tap in w.taps(w.positions(n)):
-            line[tap] = True
-        alive = np.logical_and.outer(alive, line[w.low : w.low + n])
-    return None if alive.all() else np.broadcast_to(alive, shape)
-
-
-def where_covered(value: Any, windows: Sequence[Window]) -> Any:
-    """An adjoint of windowed data; elements that no window reads are structurally zero."""
-    alive = covered(value.shape, windows)
-    return value if alive is None else Masked(value, alive)
 
 
 def _unfolded(x: Any, windows: Sequence[Window]) -> Any:
@@ -150,8 +40,207 @@ def _unfolded(x: Any, windows: Sequence[Window]) -> Any:
     return view.transpose(0, 1, *(a + count for a in axes), *axes)
 
 
-def _batches(view: Any, dtype: Any) -> Iterator[slice]:
-    """Slices of the first axis, as many images at a time as the cache holds windows of."""
-    images = view.shape[0]
-    step = max(1, BATCH_BYTES // max(1, prod(view.shape[1:]) * dtype.itemsize))
+def _batches(images: int, unfolded: int, dtype: Any) -> Iterator[slice]:
+    """As many images at a time as the cache holds windows of; one has `unfolded` elements in them."""
+    step = max(1, BATCH_BYTES // max(1, unfolded * dtype.itemsize))
     return (slice(start, start + step) for start in range(0, images, step))
+
+
+# -- the three faces -----------------------------------------------------------------------------
+
+
+def _described(name: str, x: Any, w: Any) -> str:
+    return f"{name} of {tuple(x.shape)} with weights {tuple(w.shape)}"
+
+
+def _check_weights(what: str, x: Any, w: Any, groups: int) -> None:
+    if len(w.shape) < 3 or len(x.shape) != len(w.shape):
+        raise ShapeError(
+            f"{what}: the input must be (images, channels, *space) and the weights (channels out, "
+            "channels in, *kernel), with as many axes"
+        )
+    sizes("groups", groups, 1, 1)
+    if w.shape[0] % groups:
+        raise ShapeError(f"{what}: {w.shape[0]} channels do not divide into groups={groups}")
+    if 0 in w.shape[2:]:
+        raise ShapeError(f"{what}: the kernel is empty")
+
+
+def _positions(what: str, lengths: Sequence[int], windows: Sequence[Window]) -> tuple[int, ...]:
+    """The number of windows per spatial axis."""
+    around = tuple(n + w.low + w.high for n, w in zip(lengths, windows, strict=True))
+    reach = tuple(w.reach for w in windows)
+    if any(r > n for r, n in zip(reach, around, strict=True)):
+        raise ShapeError(f"{what}: the kernel reaches over {reach}, the padded input is only {around}")
+    return tuple(w.positions(n) for n, w in zip(lengths, windows, strict=True))
+
+
+def _conv_spec(x: Any, w: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Spec:
+    what = _described("conv", x, w)
+    _check_weights(what, x, w, groups)
+    if x.shape[1] != w.shape[1] * groups:
+        raise ShapeError(
+            f"{what}: the input has {x.shape[1]} channels, the weights take {w.shape[1] * groups} (groups={groups})"
+        )
+    windows = windows_of(w.shape[2:], stride, padding, dilation)
+    positions = _positions(what, x.shape[2:], windows)
+    return Spec((x.shape[0], w.shape[0], *positions), np.result_type(x.dtype, w.dtype))
+
+
+def _conv(x: Any, w: Any, stride: Sizes = 1, padding: Padding = 0, dilation: Sizes = 1, groups: int = 1) -> Any:
+    x, w = np.asarray(x), np.asarray(w)
+    spec = _conv_spec(x, w, stride, padding, dilation, groups)
+    view = _unfolded(x, windows_of(w.shape[2:], stride, padding, dilation))
+    matrix = w.reshape(groups, w.shape[0] // groups, -1)
+    points = prod(spec.shape[2:])
+    out = np.empty((x.shape[0], groups, matrix.shape[1], points), spec.dtype)
+    for part in _batches(x.shape[0], prod(view.shape[1:]), spec.dtype):
+        np.matmul(matrix, view[part].reshape(-1, groups, matrix.shape[2], points), out=out[part])
+    return out.reshape(spec.shape)
+
+
+def _transpose_spec(
+    x: Any, w: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Spec:
+    what = _described("conv_transpose", x, w)
+    _check_weights(what, x, w, groups)
+    if x.shape[1] != w.shape[0]:
+        raise ShapeError(f"{what}: the input has {x.shape[1]} channels, the weights take {w.shape[0]}")
+    windows = windows_of(w.shape[2:], stride, padding, dilation)
+    extra = sizes("output_padding", output_padding, len(windows), 0)
+    if any(e >= v.stride for e, v in zip(extra, windows, strict=True)):
+        raise ArgumentError(f"{what}: output_padding={output_padding!r} must be less than stride={stride!r}")
+    lengths = tuple(v.length(p) + e for v, p, e in zip(windows, x.shape[2:], extra, strict=True))
+    if any(n < 1 for n in lengths):
+        raise ShapeError(f"{what}: padding={padding!r} leaves a result of size {lengths}")
+    return Spec((x.shape[0], w.shape[1] * groups, *lengths), np.result_type(x.dtype, w.dtype))
+
+
+def _conv_transpose(
+    x: Any,
+    w: Any,
+    stride: Sizes = 1,
+    padding: Padding = 0,
+    output_padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Any:
+    x, w = np.asarray(x), np.asarray(w)
+    spec = _transpose_spec(x, w, stride, padding, output_padding, dilation, groups)
+    (images, channels, *lengths), positions = spec.shape, x.shape[2:]
+    windows = windows_of(w.shape[2:], stride, padding, dilation)
+    matrix = w.reshape(groups, w.shape[0] // groups, -1).transpose(0, 2, 1)
+    rows = x.reshape(images, groups, matrix.shape[2], -1)
+    around = [n + v.low + v.high for n, v in zip(lengths, windows, strict=True)]
+    out = np.zeros((images, channels, *around), spec.dtype)
+    taps = [v.taps(p) for v, p in zip(windows, positions, strict=True)]
+    for part in _batches(images, prod((channels, *w.shape[2:], *positions)), spec.dtype):
+        spread = np.matmul(matrix, rows[part]).reshape(-1, channels, *w.shape[2:], *positions)
+        for offset in np.ndindex(*w.shape[2:]):
+            at = (slice(None), slice(None), *(tap[k] for tap, k in zip(taps, offset, strict=True)))
+            out[part][at] += spread[(slice(None), slice(None), *offset)]
+    return np.ascontiguousarray(out[inner(lengths, windows)])
+
+
+def _weight_spec(
+    x: Any, y: Any, kernel: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Spec:
+    what = f"conv_weight of {tuple(x.shape)} with results {tuple(y.shape)}"
+    taps = sizes("kernel", kernel, len(x.shape) - 2, 1)
+    if x.shape[1] % groups or y.shape[1] % groups:
+        raise ShapeError(f"{what}: the channels do not divide into groups={groups}")
+    positions = _positions(what, x.shape[2:], windows_of(taps, stride, padding, dilation))
+    if (x.shape[0], *positions) != (y.shape[0], *y.shape[2:]):
+        raise ShapeError(f"{what}: there are {positions} positions in each of {x.shape[0]} images")
+    return Spec((y.shape[1], x.shape[1] // groups, *taps), np.result_type(x.dtype, y.dtype))
+
+
+def _conv_weight(
+    x: Any, y: Any, kernel: Any, stride: Sizes = 1, padding: Padding = 0, dilation: Sizes = 1, groups: int = 1
+) -> Any:
+    x, y = np.asarray(x), np.asarray(y)
+    spec = _weight_spec(x, y, kernel, stride, padding, dilation, groups)
+    (images, channels), count = x.shape[:2], len(spec.shape) - 2
+    view = _unfolded(x, windows_of(spec.shape[2:], stride, padding, dilation))
+    view = np.moveaxis(view, 0, 1 + count)  # channels, taps, images, positions: one long product
+    out = np.zeros((groups, spec.shape[0] // groups, prod(spec.shape[1:])), spec.dtype)
+    results = np.moveaxis(y, 0, 1)
+    for part in _batches(images, prod(view.shape) // max(1, images), spec.dtype):
+        columns = view[(slice(None),) * (1 + count) + (part,)].reshape(groups, out.shape[2], -1)
+        rows = results[:, part].reshape(groups, out.shape[1], -1)
+        out += np.matmul(rows, columns.transpose(0, 2, 1))
+    return out.reshape(spec.shape)
+
+
+def _pull_image(g: Any, w: Any, x_spec: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """x̄ = conv_transpose(g, w*), as long as x was."""
+    windows = windows_of(w.shape[2:], stride, padding, dilation)
+    extra = tuple(v.leftover(n) for v, n in zip(windows, x_spec.shape[2:], strict=True))
+    value = conv_transpose(
+        g, conjugate(w), stride=stride, padding=padding, output_padding=extra, dilation=dilation, groups=groups
+    )
+    return where_covered(value, windows)
+
+
+def _pull_weight(g: Any, x: Any, w_spec: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """w̄ = conv_weight(x*, g)."""
+    kernel = tuple(w_spec.shape[2:])
+    return conv_weight(
+        conjugate(x), g, kernel=kernel, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+
+
+conv = multilinear(
+    "conv",
+    _conv,
+    (_pull_image, _pull_weight),
+    inputs=("x", "w"),
+    spec=_conv_spec,
+    samples=lambda: _conv_samples(),
+    bad=lambda: _bad_conv(),
+    doc="""The convolution of a network (a cross-correlation), in one, two, three … dimensions.
+
+    x is (images, channels, *space), w is (channels out, channels in / groups, *kernel).  `stride`
+    and `dilation` are a number or one per spatial axis; `padding` too, or a pair (before, after)
+    per axis, or "same" or "valid".
+    """,
+)
+conv_transpose = multilinear(
+    "conv_transpose",
+    _conv_transpose,
+    (
+        lambda g, w, stride, padding, dilation, groups: conv(
+            g, conjugate(w), stride=stride, padding=padding, dilation=dilation, groups=groups
+        ),
+        lambda g, x, w_spec, stride, padding, dilation, groups: _pull_weight(
+            conjugate(x), conjugate(g), w_spec, stride, padding, dilation, groups
+        ),
+    ),
+    inputs=("x", "w"),
+    spec=_transpose_spec,
+    samples=lambda: _transpose_samples(),
+    bad=lambda: _bad_transpose(),
+    doc="""The transpose of `conv` in its images: x is (images, channels, *space), w is (channels,
+    channels out / groups, *kernel); `output_padding` chooses among the sizes that a stride rounds
+    to the same number of positions.""",
+)
+conv_weight = multilinear(
+    "conv_weight",
+    _conv_weight,
+    (
+        lambda g, y, x_spec, stride, padding, dilation, groups: _pull_image(
+            conjugate(y), conjugate(g), x_spec, stride, padding, dilation, groups
+        ),
+        lambda g, x, stride, padding, dilation, groups: conv(
+            conjugate(x), g, stride=stride, padding=padding, dilation=dilation, groups=groups
+        ),
+    ),
+    inputs=("x", "y"),
+    spec=_weight_spec,
+    samples=lambda: _weight_samples(),
+    bad=lambda: [
+        sample(draw((1, 2, 5), -1, 1), draw((1, 2, 4), -1, 1), kernel=(3,)),
+        sample(draw((1, 2, 5), -1, 1), draw((1, 3, 3), -1, 1), kernel=(3,), groups=2),
+    ],
+    doc="The transpose of `conv` in its weights: what images x and results y add up to.",
+)

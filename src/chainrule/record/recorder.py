@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chainrule.core.node import CODE, DTYPE, LASTI, SHAPE, Line, Node
+from chainrule.core.node import CODE, DTYPE, LASTI, PARENTS, RULE, SHAPE, Line, Node
 from chainrule.core.op import Op, Partials
 from chainrule.core.parts import OBJECT
 from chainrule.core.rule import Rule, rule_for
@@ -93,7 +93,8 @@ def _rule_of(
     for arg in args:
         if type(arg) is variable:
             node = arg.node
-            active.append(kind in "fcO" and node[DTYPE].kind in "fc")
+            history = node[RULE] is None or node[PARENTS]  # else a constant that happens to be a Variable
+            active.append(bool(history) and kind in "fcO" and node[DTYPE].kind in "fc")
             exact = exact and node[SHAPE] == shape and node[DTYPE] is dtype
         else:
             active.append(False)

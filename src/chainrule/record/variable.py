@@ -6,6 +6,7 @@ import sys
 import weakref
 from collections.abc import Iterator
 from opcode import opmap
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from chainrule.record.recorder import as_operand, record
 from chainrule.record.state import current, recording, user_frame, user_line
 
 DOUBLE = np.dtype(np.float64)
-STORE_SUBSCRIPT = opmap["STORE_SUBSCR"]  # the instruction of `a[i] = v`
+CACHE, SWAP = opmap["CACHE"], opmap["SWAP"]
+STORE_ITEM = {opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opmap}  # a[i] = v
 _frame = sys._getframe
 
 
@@ -202,16 +204,16 @@ class Variable:
     def _refuse_detaching(self, conversion: str) -> None:
         """A conversion to a plain number loses the gradient; inside a transform that is an error."""
         frame = user_frame(2)
-        stores = frame.f_code.co_code[frame.f_lasti] == STORE_SUBSCRIPT
+        stores = frame.f_code.co_code[frame.f_lasti] in STORE_ITEM
         if self.dtype.kind not in "fc" or not (stores or current.get().inside):
             return
         line = Line(frame.f_code, frame.f_lasti).shown()
         if stores:
             raise DetachError(
                 f"a Variable cannot be assigned into a plain ndarray: its gradient would be lost.\n  {line}\n"
-                "  make the array a Variable first (import chainrule.numpy as np; np.zeros(...) and\n"
-                "  then a = cr.array(a)), or build it with np.stack([...]); to drop the gradient on\n"
-                "  purpose assign cr.stop_gradient(v).value."
+                "  with `import chainrule.numpy as np` the array np.zeros(...) makes can be assigned to;\n"
+                "  or build it with np.stack([...]).  To drop the gradient on purpose, assign\n"
+                "  cr.stop_gradient(v).value."
             )
         raise DetachError(
             f"{conversion}() of a Variable inside a differentiated function would lose its gradient.\n  {line}\n"
@@ -307,9 +309,19 @@ def binary_operator(op: Op) -> tuple[Any, Any, Any]:
             )
         if changed.dtype != self.dtype:
             changed = changed.astype(self.dtype)
+        if hasattr(self, "_base") and stores_item(_frame(1)):
+            return changed  # `y[1:] += v` goes on to assign it to y[1:]
         return self._rebind(changed, "update in place")
 
     return method, reflected, in_place
+
+
+def stores_item(frame: FrameType) -> bool:
+    """Whether the running instruction is the `+=` of `y[index] += v`, and so not of `name += v`."""
+    code, at = frame.f_code.co_code, frame.f_lasti + 2
+    while code[at] in (CACHE, SWAP):
+        at += 2
+    return code[at] in STORE_ITEM
 
 
 def plain_operator(op: Op) -> tuple[Any, Any]:
