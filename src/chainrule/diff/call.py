@@ -36,7 +36,9 @@ class Call:
             leaves, structure = flatten(args[n])
             bare = len(leaves) == 1 and structure.paths == [""]
             variables = [_input(v, f"argument {n}{path}", bare) for v, path in zip(leaves, structure.paths, strict=True)]
-            args[n] = structure.unflatten([g if v is None else v for g, v in zip(leaves, variables, strict=True)])
+            # f gets Variables of its own: it may assign to them, and ours must stay the inputs.
+            given = [g if v is None else Variable(v._value, v.node) for g, v in zip(leaves, variables, strict=True)]
+            args[n] = structure.unflatten(given)
             self.inputs += variables
             self.given += leaves
             self.structures.append(structure)

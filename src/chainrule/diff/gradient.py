@@ -75,14 +75,13 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     primals, tangents = _as_tuples(primals, tangents)
     call = Call(f, primals, {}, range(len(primals)))
     call.set_output(call.result)
-    moved = []
-    for n, (structure, tangent) in enumerate(zip(call.structures, tangents, strict=True)):
-        leaves, other = flatten(tangent)
-        if other != structure:
-            raise ArgumentError(f"tangent {n} has the structure {other}, its primal {structure}")
-        moved += leaves
+    given = [
+        leaf
+        for n, (structure, tangent) in enumerate(zip(call.structures, tangents, strict=True))
+        for leaf in structure.leaves_of(tangent, f"tangent {n}")
+    ]
     moved = [
-        None if v is None else _shaped(t, v, "tangent") for v, t in zip(call.inputs, moved, strict=True)
+        None if v is None else _shaped(t, v, "tangent") for v, t in zip(call.inputs, given, strict=True)
     ]
     record = any(isinstance(t, Variable) for t in moved)
     found = call.push(moved, record)
@@ -142,7 +141,7 @@ def _packed(call: Call, found: list[Any], single: bool) -> Any:
         leaves.append(g)
     packed, start = [], 0
     for structure in call.structures:
-        count = len(structure.paths)
+        count = structure.count
         packed.append(structure.unflatten(leaves[start : start + count]))
         start += count
     return packed[0] if single else tuple(packed)
@@ -154,9 +153,7 @@ def _without_history(call: Call, aux: Any) -> Any:
 
 
 def _matched(given: Any, call: Call, what: str) -> list[Any]:
-    leaves, structure = flatten(given)
-    if structure != call.output_structure:
-        raise ArgumentError(f"the {what} has the structure {structure}, the output {call.output_structure}")
+    leaves = call.output_structure.leaves_of(given, f"the {what}")
     return [_shaped(s, o, what) for s, o in zip(leaves, call.outputs, strict=True)]
 
 

@@ -122,7 +122,7 @@ def _nested(call: Call, blocks: Blocks, single: bool) -> Any:
     for row in blocks:
         packed, start = [], 0
         for structure in call.structures:
-            count = len(structure.paths)
+            count = structure.count
             packed.append(structure.unflatten(row[start : start + count]))
             start += count
         per_output.append(packed[0] if single else tuple(packed))

@@ -172,32 +172,106 @@ def _conv_weight(
     return out.reshape(spec.shape)
 
 
-def _pull_image(g: Any, w: Any, x_spec: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-    """x̄ = conv_transpose(g, w*), as long as x was."""
+def _images(y: Any, w: Any, x_spec: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """conv_transpose(y, w), as large as x; what no window reads is structurally zero."""
     windows = windows_of(w.shape[2:], stride, padding, dilation)
     extra = tuple(v.leftover(n) for v, n in zip(windows, x_spec.shape[2:], strict=True))
     value = conv_transpose(
-        g, conjugate(w), stride=stride, padding=padding, output_padding=extra, dilation=dilation, groups=groups
+        y, w, stride=stride, padding=padding, output_padding=extra, dilation=dilation, groups=groups
     )
     return where_covered(value, windows)
 
 
-def _pull_weight(g: Any, x: Any, w_spec: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-    """w̄ = conv_weight(x*, g)."""
+def _weights(x: Any, y: Any, w_spec: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """conv_weight(x, y), as large as w."""
     kernel = tuple(w_spec.shape[2:])
-    return conv_weight(
-        conjugate(x), g, kernel=kernel, stride=stride, padding=padding, dilation=dilation, groups=groups
-    )
+    return conv_weight(x, y, kernel=kernel, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def _results(x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    return conv(x, w, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+SETTINGS = (
+    {},
+    {"stride": 2, "padding": 1},
+    {"padding": ((0, 2),), "dilation": 2},
+    {"stride": 3, "groups": 2},
+    {"padding": "same"},
+)
+
+
+def _conv_samples() -> list[Sample]:
+    """One to three dimensions, every setting, both widths, complex, nothing at all."""
+    line, kernel = draw((2, 4, 7), -1, 1), draw((4, 2, 2), -1, 1)
+    plane, square = draw((2, 2, 5, 4), -1, 1), draw((3, 2, 3, 2), -1, 1)
+    cube, box = draw((1, 2, 3, 3, 4), -1, 1), draw((2, 1, 2, 1, 2), -1, 1)
+    return [
+        *(sample(line, draw((4, 4 // s.get("groups", 1), 2), -1, 1), **s) for s in SETTINGS),
+        sample(line, kernel, groups=2, stride=4),
+        sample(plane, square),
+        sample(plane, square, stride=(2, 1), padding=(1, (0, 1)), dilation=(1, 2)),
+        sample(plane, square, padding="same"),
+        sample(cube, box, groups=2, padding=(0, 1, 0), stride=(1, 1, 2)),
+        sample(line + 1j * line[::-1], np.concatenate([kernel, kernel * 1j], axis=1), padding=1),
+        sample(plane.astype(np.float32), square.astype(np.float32), padding=1),
+        sample(plane[:0], square),
+    ]
+
+
+def _transpose_samples() -> list[Sample]:
+    line, plane = draw((2, 4, 3), -1, 1), draw((2, 2, 3, 2), -1, 1)
+    return [
+        *(sample(line, draw((4, 3, 3), -1, 1), **s) for s in SETTINGS),
+        sample(line, draw((4, 1, 2), -1, 1), stride=3, output_padding=2, groups=4),
+        sample(plane, draw((2, 1, 3, 2), -1, 1), stride=(2, 1), padding=1, output_padding=(1, 0)),
+        sample(draw((1, 1, 2, 2, 2), -1, 1), draw((1, 2, 2, 2, 2), -1, 1), stride=2),
+        sample(line + 1j * line[::-1], draw((4, 2, 2), -1, 1) + 1j * draw((4, 2, 2), -1, 1, 1)),
+        sample(plane.astype(np.float32), draw((2, 2, 2, 2), -1, 1).astype(np.float32)),
+    ]
+
+
+def _weight_samples() -> list[Sample]:
+    found = []
+    for s in _conv_samples():
+        kernel = s.args[1].shape[2:]
+        found.append(sample(s.args[0], _conv(*s.args, **s.attrs) / 4, kernel=kernel, **s.attrs))
+    return found
+
+
+def _bad_conv() -> list[Sample]:
+    x, w = draw((2, 3, 8, 8), -1, 1), draw((4, 3, 3, 3), -1, 1)
+    return [
+        sample(x, w[:, :2]), sample(x, w, groups=3), sample(x, w[0]), sample(x[0], w), sample(x[:, :, :2], w),
+        sample(x, w, stride=0), sample(x, w, stride=(1, 1, 1)), sample(x, w, padding="other"),
+        sample(x, w, padding="same", stride=2), sample(x, w, padding=(1,)), sample(x, w, padding=-1),
+        sample(x, w[:, :, :0]), sample(x, w, groups=0),
+    ]  # fmt: skip
+
+
+def _bad_transpose() -> list[Sample]:
+    x, w = draw((2, 3, 4, 4), -1, 1), draw((3, 2, 3, 3), -1, 1)
+    return [
+        sample(x, w[:2]), sample(x, w, groups=2), sample(x, w, output_padding=1), sample(x, w, padding=4),
+        sample(x, w, stride=2, padding="same"),
+    ]  # fmt: skip
 
 
 conv = multilinear(
     "conv",
     _conv,
-    (_pull_image, _pull_weight),
+    (
+        lambda g, w, x_spec, stride, padding, dilation, groups: _images(
+            g, conjugate(w), x_spec, stride, padding, dilation, groups
+        ),
+        lambda g, x, w_spec, stride, padding, dilation, groups: _weights(
+            conjugate(x), g, w_spec, stride, padding, dilation, groups
+        ),
+    ),
     inputs=("x", "w"),
     spec=_conv_spec,
-    samples=lambda: _conv_samples(),
-    bad=lambda: _bad_conv(),
+    samples=_conv_samples,
+    bad=_bad_conv,
     doc="""The convolution of a network (a cross-correlation), in one, two, three … dimensions.
 
     x is (images, channels, *space), w is (channels out, channels in / groups, *kernel).  `stride`
@@ -209,38 +283,117 @@ conv_transpose = multilinear(
     "conv_transpose",
     _conv_transpose,
     (
-        lambda g, w, stride, padding, dilation, groups: conv(
-            g, conjugate(w), stride=stride, padding=padding, dilation=dilation, groups=groups
+        lambda g, w, stride, padding, dilation, groups: _results(
+            g, conjugate(w), stride, padding, dilation, groups
         ),
-        lambda g, x, w_spec, stride, padding, dilation, groups: _pull_weight(
-            conjugate(x), conjugate(g), w_spec, stride, padding, dilation, groups
+        lambda g, x, w_spec, stride, padding, dilation, groups: _weights(
+            g, conjugate(x), w_spec, stride, padding, dilation, groups
         ),
     ),
     inputs=("x", "w"),
     spec=_transpose_spec,
-    samples=lambda: _transpose_samples(),
-    bad=lambda: _bad_transpose(),
+    samples=_transpose_samples,
+    bad=_bad_transpose,
     doc="""The transpose of `conv` in its images: x is (images, channels, *space), w is (channels,
     channels out / groups, *kernel); `output_padding` chooses among the sizes that a stride rounds
-    to the same number of positions.""",
+    to the same number of positions.
+    """,
 )
 conv_weight = multilinear(
     "conv_weight",
     _conv_weight,
     (
-        lambda g, y, x_spec, stride, padding, dilation, groups: _pull_image(
-            conjugate(y), conjugate(g), x_spec, stride, padding, dilation, groups
+        lambda g, y, x_spec, stride, padding, dilation, groups: _images(
+            conjugate(y), g, x_spec, stride, padding, dilation, groups
         ),
-        lambda g, x, stride, padding, dilation, groups: conv(
-            conjugate(x), g, stride=stride, padding=padding, dilation=dilation, groups=groups
+        lambda g, x, stride, padding, dilation, groups: _results(
+            conjugate(x), g, stride, padding, dilation, groups
         ),
     ),
     inputs=("x", "y"),
     spec=_weight_spec,
-    samples=lambda: _weight_samples(),
+    samples=_weight_samples,
     bad=lambda: [
         sample(draw((1, 2, 5), -1, 1), draw((1, 2, 4), -1, 1), kernel=(3,)),
         sample(draw((1, 2, 5), -1, 1), draw((1, 3, 3), -1, 1), kernel=(3,), groups=2),
     ],
     doc="The transpose of `conv` in its weights: what images x and results y add up to.",
+)
+
+# -- sequences -----------------------------------------------------------------------------------
+
+
+def _whole(g: Any, a_spec: Any, v_spec: Any, mode: str, reverses: bool) -> Any:
+    """The adjoint of the full result, of which `mode` kept g; `reverses` as np.correlate, which
+    turns round if v is the longer one."""
+    (m,), (n,) = a_spec.shape or (1,), v_spec.shape or (1,)
+    if mode == "full":
+        return g
+    short = min(m, n)
+    start = short - 1 if mode == "valid" else short // 2 if reverses and n > m else short - 1 - short // 2
+    return scatter(g, template=(slice(start, start + g.shape[0]),), shape=(m + n - 1,))
+
+
+def _line(v: Any) -> Any:
+    return v if len(v.shape) else np.reshape(v, (1,))
+
+
+def _length_spec(name: str, scalars: bool) -> Any:
+    def spec(a: Any, v: Any, mode: str = "full") -> Spec:
+        what = f"{name} of {tuple(a.shape)} and {tuple(v.shape)}"
+        if mode not in ("full", "same", "valid"):
+            raise ArgumentError(f'{name}: mode={mode!r}; it is "full", "same" or "valid"')
+        if any(len(s.shape) != 1 and not (scalars and not s.shape) for s in (a, v)):
+            raise ShapeError(f"{what}: both must have one axis")
+        m, n = prod(a.shape), prod(v.shape)
+        if not m or not n:
+            raise ShapeError(f"{what}: an empty sequence")
+        long, short = max(m, n), min(m, n)
+        length = {"full": m + n - 1, "same": long, "valid": long - short + 1}[mode]
+        return Spec((length,), np.result_type(a.dtype, v.dtype))
+
+    return spec
+
+
+def _sequences() -> list[Sample]:
+    a, v, w = draw((6,), -1, 1), draw((3,), -1, 1, 1), draw((4,), -1, 1, 2)
+    pairs = ((a, v), (v, a), (a, w), (w, a), (a, a), (w + 1j * w[::-1], v * 1j - 1))
+    modes = ("full", "same", "valid")
+    return [
+        *(sample(x, y, mode=mode) for x, y in pairs for mode in modes),
+        sample(a.astype(np.float32), v.astype(np.float32), mode="same"),
+    ]
+
+
+def _bad_sequences() -> list[Sample]:
+    a = draw((3, 2), -1, 1)
+    return [sample(a, a[0]), sample(a[0], a[:0, 0]), sample(a[0], a[0], mode="other")]
+
+
+convolve = multilinear(
+    "convolve",
+    lambda a, v, mode="full": np.convolve(a, v, mode),
+    (
+        lambda g, v, a_spec, v_spec, mode: correlate(_whole(g, a_spec, v_spec, mode, False), _line(v)),
+        lambda g, a, a_spec, v_spec, mode: correlate(_whole(g, a_spec, v_spec, mode, False), _line(a)),
+    ),
+    inputs=("a", "v"),
+    spec=_length_spec("convolve", scalars=True),
+    samples=lambda: [*_sequences(), sample(np.float64(0.5), draw((3,), -1, 1))],
+    bad=_bad_sequences,
+    numpy=(np.convolve,),
+)
+correlate = multilinear(
+    "correlate",
+    lambda a, v, mode="valid": np.correlate(a, v, mode),
+    (
+        lambda g, v, a_spec, v_spec, mode: convolve(_whole(g, a_spec, v_spec, mode, True), v, mode="valid"),
+        lambda g, a, a_spec, v_spec, mode: correlate(a, _whole(g, a_spec, v_spec, mode, True)),
+    ),
+    inputs=("a", "v"),
+    spec=_length_spec("correlate", scalars=False),
+    samples=_sequences,
+    bad=_bad_sequences,
+    numpy=(np.correlate,),
+    doc="Σ a[n + k] v*[n] for every lag k; antilinear in v, whose derivative is the op itself all the same.",
 )

@@ -224,7 +224,12 @@ def _each_at_least(arrays: tuple[Any, ...], function: Any, ndim: int) -> Any:
 
 def _at_least_samples() -> list[Sample]:
     scalar, row, matrix = draw((), -2, 2), draw((3,), -2, 2), draw((2, 3), -2, 2)
-    return [sample(scalar), sample(row), sample(matrix), sample(scalar, row, draw((2, 1, 2), -2, 2))]
+    return [
+        sample(scalar),
+        sample(row),
+        sample(matrix),
+        sample(scalar, row, draw((2, 1, 2), -2, 2)),
+    ]
 
 
 def _at_least(function: Any, ndim: int) -> Any:

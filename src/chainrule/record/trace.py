@@ -55,23 +55,22 @@ def trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
         made = [
             _leaf_for(v, f"{name}{path}") for v, path in zip(values, structure.paths, strict=True)
         ]
-        leaves += [v for v in made if isinstance(v, Variable)]
+        leaves += [v.node for v in made if isinstance(v, Variable)]
         passed.append(structure.unflatten(made))
         structures.append(structure)
-    tracing = Trace([v.node for v in leaves])
+    tracing = Trace(leaves)
     with recording(tracing=tracing, inside=True, line=None):
         result = f(*passed, **kwargs)
         found, structure = flatten(result)
         outputs = [_output_node(v, tracing) for v in found]
     if not outputs:
         raise DerivativeError(f"the traced function returned {result!r}; it must return numbers or arrays")
-    inputs = [v.node for v in leaves]
     captured = list(tracing.values)
-    first = {*inputs, *captured}
+    first = {*leaves, *captured}
     rest = [n for n in dfs_order(outputs, inputs_of) if n not in first]
     return Graph(
-        nodes=(*inputs, *captured, *rest),
-        leaves=tuple(inputs),
+        nodes=(*leaves, *captured, *rest),
+        leaves=tuple(leaves),
         outputs=tuple(outputs),
         name=getattr(f, "__name__", type(f).__name__),
         captured=tracing.values,

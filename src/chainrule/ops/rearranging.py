@@ -1,0 +1,331 @@
+"""Moving and repeating the lanes of an array: flip, rot90, roll, tile, repeat, resize, pad.
+
+Whatever only picks lanes is found by doing it to their numbers: NumPy pads, repeats or resizes
+0, 1, 2, …, and what comes out says which lane of x stands where.  So every odd argument means
+what it means in NumPy, and the derivative is that of indexing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from chainrule.core.masked import plain
+from chainrule.core.op import Sample, sample
+from chainrule.errors import ArgumentError, DTypeError, UnsupportedError
+from chainrule.ops.define import composite, linear
+from chainrule.ops.indexing import take_index
+from chainrule.ops.joining import as_array
+from chainrule.ops.samples import draw
+from chainrule.ops.shape import ravel, reshape, transpose
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+def numbered(x: Any) -> Any:
+    """The lanes of x by their number, in x's shape."""
+    return np.arange(x.size).reshape(x.shape)
+
+
+def picked(x: Any, plan: Any) -> Any:
+    """The array whose lanes are the lanes of x that `plan` numbers."""
+    return take_index(reshape(x, -1), plan)
+
+
+# -- turning ----------------------------------------------------------------------------------
+
+
+def _flip(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
+    x = as_array(x)
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    return take_index(x, tuple(slice(None, None, -1 if a in axes else None) for a in range(x.ndim)))
+
+
+def _flip_samples() -> list[Sample]:
+    x = draw((2, 3, 4), -2, 2)
+    return [sample(x), sample(x, axis=1), sample(x, axis=(0, -1)), sample(draw((), -2, 2))]
+
+
+flip = composite("flip", _flip, samples=_flip_samples, numpy=(np.flip,))
+
+
+def _flip_rows(x: Any) -> Any:
+    x = as_array(x)
+    if x.ndim < 1:
+        raise ArgumentError("flipud takes an array of at least one axis")
+    return _flip(x, 0)
+
+
+def _flip_columns(x: Any) -> Any:
+    x = as_array(x)
+    if x.ndim < 2:
+        raise ArgumentError("fliplr takes an array of at least two axes")
+    return _flip(x, 1)
+
+
+def _matrices() -> list[Sample]:
+    return [sample(draw((2, 3), -2, 2)), sample(draw((2, 3, 2), -2, 2))]
+
+
+flipud = composite("flipud", _flip_rows, samples=_matrices, numpy=(np.flipud,))
+fliplr = composite("fliplr", _flip_columns, samples=_matrices, numpy=(np.fliplr,))
+
+
+def _rot90(x: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """NumPy's own recipe: a quarter turn is a transpose and a flip."""
+    x = as_array(x)
+    first, second = normalize_axis_tuple(tuple(axes), x.ndim, "axes")
+    if k % 4 == 0:
+        return take_index(x, ())
+    if k % 4 == 2:
+        return _flip(x, (first, second))
+    order = list(range(x.ndim))
+    order[first], order[second] = second, first
+    if k % 4 == 1:
+        return transpose(_flip(x, second), axes=tuple(order))
+    return _flip(transpose(x, axes=tuple(order)), second)
+
+
+rot90 = composite(
+    "rot90",
+    _rot90,
+    samples=lambda: [
+        *(sample(draw((2, 3), -2, 2), k=k) for k in (-1, 0, 1, 2, 3)),
+        sample(draw((2, 3, 4), -2, 2), k=1, axes=(1, 2)),
+        sample(draw((2, 3, 4), -2, 2), k=3, axes=(-1, 0)),
+    ],
+    numpy=(np.rot90,),
+)
+
+
+def _roll(x: Any, shift: Any, axis: Any = None) -> Any:
+    return np.roll(x, shift, axis)
+
+
+def _roll_back(g: Any, shift: Any, axis: Any) -> Any:
+    back = -shift if isinstance(shift, (int, np.integer)) else tuple(-int(s) for s in shift)
+    return np.roll(g, back, axis)
+
+
+roll = linear(
+    "roll",
+    _roll,
+    _roll_back,
+    samples=lambda: [
+        sample(draw((4,), -2, 2), shift=1),
+        sample(draw((2, 3), -2, 2), shift=-2),
+        sample(draw((2, 3), -2, 2), shift=4, axis=1),
+        sample(draw((2, 3), -2, 2), shift=(1, -1), axis=(0, 1)),
+        sample(draw((2, 3), -2, 2), shift=2, axis=(0, -1)),
+        sample(draw((2, 3), -2, 2), shift=(1, 2), axis=1),
+        sample(draw((), -2, 2), shift=1),
+        sample(draw((3,), -2, 2).astype(np.float32), shift=1),
+    ],
+    bad=lambda: [
+        sample(draw((2, 3), -2, 2), shift=1, axis=2),
+        sample(draw((2, 3), -2, 2), shift=(1, 2, 3), axis=(0, 1)),
+    ],
+    numpy=(np.roll,),
+)
+
+
+# -- repeating --------------------------------------------------------------------------------
+
+
+def _tile(x: Any, reps: Any) -> Any:
+    return np.tile(x, reps)
+
+
+def _tile_back(g: Any, x_spec: Any, reps: Any) -> Any:
+    """The sum over all copies: g cut into (copies, size) along each axis."""
+    copies = (reps,) if isinstance(reps, (int, np.integer)) else tuple(int(r) for r in reps)
+    ndim = max(len(copies), len(x_spec.shape))
+    sizes = (1,) * (ndim - len(x_spec.shape)) + x_spec.shape
+    copies = (1,) * (ndim - len(copies)) + copies
+    cut = np.reshape(g, tuple(n for pair in zip(copies, sizes, strict=True) for n in pair))
+    return np.reshape(np.sum(cut, axis=tuple(range(0, 2 * ndim, 2))), x_spec.shape)
+
+
+tile = linear(
+    "tile",
+    _tile,
+    _tile_back,
+    samples=lambda: [
+        sample(draw((3,), -2, 2), reps=2),
+        sample(draw((2, 3), -2, 2), reps=(2, 1)),
+        sample(draw((2, 3), -2, 2), reps=2),
+        sample(draw((3,), -2, 2), reps=(2, 2, 1)),
+        sample(draw((2, 3), -2, 2), reps=(0, 2)),
+        sample(draw((), -2, 2), reps=(2, 3)),
+        sample(draw((2, 0), -2, 2), reps=2),
+        sample(draw((2,), -2, 2), reps=()),
+        sample(draw((3,), -2, 2).astype(np.float32), reps=2),
+    ],
+    bad=lambda: [sample(draw((3,), -2, 2), reps=-1)],
+    numpy=(np.tile,),
+)
+
+
+def _repeat_back(g: Any, x_spec: Any, times: int, axis: int) -> Any:
+    """The sum over the copies of each lane, which stand side by side."""
+    before, after = x_spec.shape[: axis + 1], x_spec.shape[axis + 1 :]
+    return np.sum(np.reshape(g, (*before, times, *after)), axis=axis + 1)
+
+
+repeat_each = linear(
+    "repeat_each",
+    lambda x, times, axis: np.repeat(x, times, axis),
+    _repeat_back,
+    samples=lambda: [
+        sample(draw((3,), -2, 2), times=2, axis=0),
+        sample(draw((2, 3), -2, 2), times=3, axis=1),
+        sample(draw((2, 3), -2, 2), times=0, axis=0),
+        sample(draw((3,), -2, 2).astype(np.float32), times=2, axis=0),
+    ],
+    bad=lambda: [sample(draw((3,), -2, 2), times=-1, axis=0)],
+    doc="Every lane along an axis, several times in a row: np.repeat with one number.",
+)
+
+
+def _repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
+    x, repeats = as_array(x), np.asarray(plain(repeats))
+    if axis is None:
+        x, axis = ravel(x), 0
+    if repeats.ndim == 0 and repeats.dtype.kind in "iu":
+        return repeat_each(x, int(repeats), normalize_axis_index(axis, x.ndim))
+    return picked(x, np.repeat(numbered(x), repeats, axis))
+
+
+repeat = composite(
+    "repeat",
+    _repeat,
+    samples=lambda: [
+        sample(draw((3,), -2, 2), 2),
+        sample(draw((2, 3), -2, 2), 2),
+        sample(draw((2, 3), -2, 2), 3, axis=-1),
+        sample(draw((2, 3), -2, 2), np.array([2, 0, 1]), axis=1),
+        sample(draw((2, 3), -2, 2), np.array([2]), axis=0),
+        sample(draw((3,), -2, 2), [1, 2, 3]),
+        sample(draw((), -2, 2), 2),
+    ],
+    inputs=("x", "repeats"),
+    numpy=(np.repeat,),
+)
+
+
+def _resize(x: Any, new_shape: Any) -> Any:
+    x = as_array(x)
+    plan = np.resize(np.arange(x.size), new_shape)
+    return picked(x, plan) if x.size else np.zeros(plan.shape, x.dtype)
+
+
+resize = composite(
+    "resize",
+    _resize,
+    samples=lambda: [
+        sample(draw((2, 3), -2, 2), new_shape=(2, 2)),
+        sample(draw((2, 3), -2, 2), new_shape=(4, 4)),
+        sample(draw((3,), -2, 2), new_shape=7),
+        sample(draw((0,), -2, 2), new_shape=(2, 2)),
+        sample(draw((3,), -2, 2), new_shape=(0, 2)),
+    ],
+    numpy=(np.resize,),
+)
+
+
+# -- padding ----------------------------------------------------------------------------------
+
+
+pad_zeros = linear(
+    "pad_zeros",
+    lambda x, pad_width: np.pad(x, pad_width),
+    lambda g, x_spec, pad_width: g[
+        tuple(slice(b, b + n) for (b, _), n in zip(pad_width, x_spec.shape, strict=True))
+    ],
+    samples=lambda: [
+        sample(draw((3,), -2, 2), pad_width=((1, 2),)),
+        sample(draw((2, 3), -2, 2), pad_width=((1, 0), (0, 2))),
+        sample(draw((0, 2), -2, 2), pad_width=((1, 1), (0, 0))),
+        sample(draw((3,), -2, 2).astype(np.float32), pad_width=((1, 1),)),
+    ],
+    bad=lambda: [sample(draw((3,), -2, 2), pad_width=((-1, 2),))],
+    fills=True,
+    doc="x in a frame of zeros, `pad_width` (before, after) lanes wide along each axis.",
+)
+
+
+def _widths(pad_width: Any, ndim: int) -> Pairs:
+    """`pad_width` as one pair per axis; NumPy also takes a number, a pair, or axis: pair."""
+    if isinstance(pad_width, dict):
+        pairs = np.zeros((ndim, 2), np.intp)
+        for axis, width in pad_width.items():
+            pairs[axis] = width
+        pad_width = pairs
+    given = np.asarray(plain(pad_width))
+    if given.dtype.kind != "i":
+        raise DTypeError(f"pad: pad_width holds integers, not {given.dtype.name}")
+    return tuple((int(b), int(a)) for b, a in np.broadcast_to(given, (ndim, 2)))
+
+
+def _pad_constant(x: Any, widths: Pairs, values: Any) -> Any:
+    """The frame's lanes by the side they lie on, so that a side's value may be a Variable."""
+    values = as_array(values)
+    framed = pad_zeros(x, widths)
+    if not x.ndim or (isinstance(values, (np.ndarray, np.generic)) and not np.any(values)):
+        return framed
+    sides = 2 * x.ndim
+    inside = np.full(x.shape, sides)
+    frame = np.arange(sides).reshape(x.ndim, 2)
+    side = np.pad(inside, widths, constant_values=frame)  # type: ignore[arg-type]
+    values = np.reshape(np.broadcast_to(values, (x.ndim, 2)), sides).astype(x.dtype)
+    return np.where(side == sides, framed, take_index(values, np.minimum(side, sides - 1)))
+
+
+def _pad(
+    x: Any,
+    pad_width: Any,
+    mode: str = "constant",
+    constant_values: Any = 0,
+    reflect_type: str = "even",
+) -> Any:
+    x = as_array(x)
+    widths = _widths(pad_width, x.ndim)
+    if mode == "constant":
+        return _pad_constant(x, widths, constant_values)
+    if mode not in ("edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
+        raise UnsupportedError(
+            f"np.pad of a Variable with mode={mode!r}, reflect_type={reflect_type!r}: the modes are "
+            "'constant', 'edge', 'reflect', 'symmetric' and 'wrap', and reflections are 'even'"
+        )
+    return picked(x, np.pad(numbered(x), widths, mode=mode))  # type: ignore[call-overload]
+
+
+def _pads() -> list[Sample]:
+    row, matrix = draw((4,), -2, 2), draw((2, 3), -2, 2)
+    picking = ("edge", "reflect", "symmetric", "wrap")
+    return [
+        sample(row, 2),
+        sample(matrix, ((1, 0), (2, 1))),
+        sample(matrix, ((1, 2),)),
+        sample(matrix, (1, 2)),
+        sample(row, 2, constant_values=1.5),
+        sample(matrix, 1, constant_values=((1.0, 2.0), (3.0, 4.0))),
+        sample(matrix, ((1,), (2,)), constant_values=(5, 6)),
+        sample(matrix.astype(np.float32), 1, constant_values=0.1),
+        sample(draw((), -2, 2), 1),
+        sample(draw((0,), -2, 2), 1, constant_values=2.0),
+        *(sample(row, (1, 2), mode=mode) for mode in picking),
+        *(sample(matrix, ((3, 4), (5, 2)), mode=mode) for mode in picking),
+    ]
+
+
+pad = composite(
+    "pad",
+    _pad,
+    samples=_pads,
+    inputs=("x", "pad_width"),
+    numpy=(np.pad,),
+    doc="np.pad; the constant frame may be made of Variables.",
+)
