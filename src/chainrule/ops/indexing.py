@@ -160,3 +160,9 @@ setitem = linear(
     "setitem", _setitem, _pull_setitem, inputs=("xs",), variadic=True, samples=_set_samples,
     doc="A copy of x in which x[index] = value.",
 )
+
+
+def take_index(x: Any, index: Any) -> Any:
+    """x[index] of an array or a Variable, through the op."""
+    template, arrays = split_index(index)
+    return getitem(x, *arrays, template=template)
