@@ -4,15 +4,76 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrule import errors
 from chainrule.core.graph import Graph
 from chainrule.core.op import OPS
 from chainrule.core.order import topological_sort
+from chainrule.diff.custom import Function
 from chainrule.diff.gradient import grad, jvp, value_and_grad, vjp
 from chainrule.diff.jacobian import hessian, hvp, jacobian
-from chainrule.record import methods as _methods
+from chainrule.diff.run import Run
+from chainrule.errors import (
+    ArgumentError,
+    ChainruleError,
+    CycleError,
+    DegenerateError,
+    DerivativeError,
+    DetachError,
+    DTypeError,
+    GradientCheckError,
+    GraphError,
+    LinearAlgebraError,
+    MutationError,
+    NonFiniteGradient,
+    OutOfRangeError,
+    SerialisationError,
+    ShapeError,
+    UnsupportedError,
+    ViewWriteError,
+)
+from chainrule.explain.check import check_grads
+from chainrule.ops.structure import stop_gradient
+from chainrule.record import methods as _methods  # gives Variable the methods of ndarray
 from chainrule.record.trace import trace
 from chainrule.record.variable import Variable, variable
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "OPS",
+    "ArgumentError",
+    "ChainruleError",
+    "CycleError",
+    "DTypeError",
+    "DegenerateError",
+    "DerivativeError",
+    "DetachError",
+    "Function",
+    "GradientCheckError",
+    "Graph",
+    "GraphError",
+    "LinearAlgebraError",
+    "MutationError",
+    "NonFiniteGradient",
+    "OutOfRangeError",
+    "Run",
+    "SerialisationError",
+    "ShapeError",
+    "UnsupportedError",
+    "Variable",
+    "ViewWriteError",
+    "check_grads",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "stop_gradient",
+    "topological_sort",
+    "trace",
+    "value_and_grad",
+    "variable",
+    "vjp",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,3 +81,7 @@ def __getattr__(name: str) -> Any:
     if name in OPS:
         return OPS[name]
     raise AttributeError(f"module 'chainrule' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *OPS})

@@ -5,12 +5,14 @@ from chainrule.ops import (
     arithmetic,
     assembling,
     comparison,
+    convolution,
     creation,
     exponential,
     fourier,
     hyperbolic,
     indexing,
     joining,
+    pooling,
     rearranging,
     reductions,
     rounding,
@@ -19,6 +21,7 @@ from chainrule.ops import (
     splitting,
     structure,
     trigonometric,
+    windows,
 )
 
 __all__ = [
@@ -26,12 +29,14 @@ __all__ = [
     "arithmetic",
     "assembling",
     "comparison",
+    "convolution",
     "creation",
     "exponential",
     "fourier",
     "hyperbolic",
     "indexing",
     "joining",
+    "pooling",
     "rearranging",
     "reductions",
     "rounding",
@@ -40,4 +45,5 @@ __all__ = [
     "splitting",
     "structure",
     "trigonometric",
+    "windows",
 ]

@@ -1,5 +1,7 @@
 """The activation functions of neural networks."""
 
+# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
+
 from __future__ import annotations
 
 import math
@@ -41,7 +43,8 @@ def _leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
 def _leaky_slope(x: Any, negative_slope: float) -> Any:
     """1 above 0, `negative_slope` below, and at 0 whatever between the two is nearest to 0."""
     x, between = plain(x), min(max(0.0, min(negative_slope, 1.0)), max(negative_slope, 1.0))
-    return np.where(np.greater(x, 0), 1.0, np.where(np.equal(x, 0), between, negative_slope))
+    slope = np.where(np.greater(x, 0), 1.0, np.where(np.equal(x, 0), between, negative_slope))
+    return slope.astype(x.dtype)
 
 
 leaky_relu = elementwise(

@@ -65,7 +65,7 @@ def _leaves(arrays: Any, depth: int = 0) -> Iterator[tuple[int, Any]]:
 
 
 def _block(arrays: Any) -> Any:
-    """The innermost lists are joined along the last axis, those around them along the one before."""
+    """Innermost lists are joined along the last axis, those around them along the one before."""
     leaves = list(_leaves(arrays))
     depths = {depth for depth, _ in leaves}
     if len(depths) > 1:

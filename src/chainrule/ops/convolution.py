@@ -20,10 +20,10 @@ from chainrule.core.op import Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, ShapeError
-from chainrule.ops.define import composite, multilinear
+from chainrule.ops.define import multilinear
 from chainrule.ops.indexing import scatter
-from chainrule.ops.pooling import Padding, Sizes, Window, inner, padded, sizes, where_covered, windows_of
 from chainrule.ops.samples import draw
+from chainrule.ops.windows import Padding, Sizes, Window, inner, padded, sizes, where_covered, windows_of
 
 BATCH_BYTES = 1 << 19  # of unfolded windows at a time: they stay in the second-level cache
 
@@ -91,11 +91,13 @@ def _conv(x: Any, w: Any, stride: Sizes = 1, padding: Padding = 0, dilation: Siz
     x, w = np.asarray(x), np.asarray(w)
     spec = _conv_spec(x, w, stride, padding, dilation, groups)
     view = _unfolded(x, windows_of(w.shape[2:], stride, padding, dilation))
-    matrix = w.reshape(groups, w.shape[0] // groups, -1)
+    matrix = w.reshape(groups, w.shape[0] // groups, prod(w.shape[1:]))
     points = prod(spec.shape[2:])
     out = np.empty((x.shape[0], groups, matrix.shape[1], points), spec.dtype)
     for part in _batches(x.shape[0], prod(view.shape[1:]), spec.dtype):
-        np.matmul(matrix, view[part].reshape(-1, groups, matrix.shape[2], points), out=out[part])
+        into = out[part]
+        columns = view[part].reshape(len(into), groups, matrix.shape[2], points)
+        np.matmul(matrix, columns, out=into)
     return out.reshape(spec.shape)
 
 
@@ -129,16 +131,17 @@ def _conv_transpose(
     spec = _transpose_spec(x, w, stride, padding, output_padding, dilation, groups)
     (images, channels, *lengths), positions = spec.shape, x.shape[2:]
     windows = windows_of(w.shape[2:], stride, padding, dilation)
-    matrix = w.reshape(groups, w.shape[0] // groups, -1).transpose(0, 2, 1)
-    rows = x.reshape(images, groups, matrix.shape[2], -1)
+    matrix = w.reshape(groups, w.shape[0] // groups, prod(w.shape[1:])).transpose(0, 2, 1)
+    rows = x.reshape(images, groups, matrix.shape[2], prod(positions))
     around = [n + v.low + v.high for n, v in zip(lengths, windows, strict=True)]
     out = np.zeros((images, channels, *around), spec.dtype)
     taps = [v.taps(p) for v, p in zip(windows, positions, strict=True)]
     for part in _batches(images, prod((channels, *w.shape[2:], *positions)), spec.dtype):
-        spread = np.matmul(matrix, rows[part]).reshape(-1, channels, *w.shape[2:], *positions)
+        into = out[part]
+        spread = np.matmul(matrix, rows[part]).reshape(len(into), channels, *w.shape[2:], *positions)
         for offset in np.ndindex(*w.shape[2:]):
             at = (slice(None), slice(None), *(tap[k] for tap, k in zip(taps, offset, strict=True)))
-            out[part][at] += spread[(slice(None), slice(None), *offset)]
+            into[at] += spread[(slice(None), slice(None), *offset)]
     return np.ascontiguousarray(out[inner(lengths, windows)])
 
 
@@ -167,7 +170,7 @@ def _conv_weight(
     results = np.moveaxis(y, 0, 1)
     for part in _batches(images, prod(view.shape) // max(1, images), spec.dtype):
         columns = view[(slice(None),) * (1 + count) + (part,)].reshape(groups, out.shape[2], -1)
-        rows = results[:, part].reshape(groups, out.shape[1], -1)
+        rows = results[:, part].reshape(groups, out.shape[1], columns.shape[2])
         out += np.matmul(rows, columns.transpose(0, 2, 1))
     return out.reshape(spec.shape)
 
@@ -335,7 +338,7 @@ def _whole(g: Any, a_spec: Any, v_spec: Any, mode: str, reverses: bool) -> Any:
 
 
 def _line(v: Any) -> Any:
-    return v if len(v.shape) else np.reshape(v, (1,))
+    return v if getattr(v, "shape", ()) else np.reshape(v, (1,))
 
 
 def _length_spec(name: str, scalars: bool) -> Any:

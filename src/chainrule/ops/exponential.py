@@ -1,5 +1,7 @@
 """Exponentials and logarithms, and the functions of logistic regression built from them."""
 
+# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
+
 from __future__ import annotations
 
 from typing import Any
@@ -82,15 +84,6 @@ def _logit(x: Any) -> Any:
     return special.logit(x)
 
 
-def _scipy(name: str) -> Any:
-    def reference(*args: Any) -> Any:
-        from scipy import special
-
-        return getattr(special, name)(*args)
-
-    return reference
-
-
 far = points(-800.0, -40.0, 0.0, 40.0, 800.0)
 expit = elementwise(
     "expit",
@@ -99,7 +92,6 @@ expit = elementwise(
     samples=reals,
     edges=far,
     bad=lambda: [sample(np.ones(2) * 1j)],
-    reference=_scipy("expit"),
     doc="The logistic function 1 / (1 + exp(-x)), as scipy.special.expit.",
 )
 sigmoid = composite(
@@ -108,7 +100,6 @@ sigmoid = composite(
     samples=reals,
     edges=far,
     bad=lambda: [sample(np.ones(2) * 1j)],
-    reference=_scipy("expit"),
     doc="Another name of expit, recorded as that.",
 )
 logit = elementwise(
@@ -125,7 +116,6 @@ log_expit = elementwise(
     (lambda x: expit(-x),),
     samples=reals,
     edges=far,
-    reference=_scipy("log_expit"),
     doc="log(expit(x)) without underflow.",
 )
 softplus = elementwise(
@@ -144,12 +134,11 @@ softplus = elementwise(
 
 def _lead(x: Any, y: Any) -> Any:
     """x - y, and 0 where both are the same infinity: neither is ahead."""
-    level = np.logical_and(np.equal(x, y), np.isinf(x))
-    return np.where(level, 0.0, x) - np.where(level, 0.0, y)
+    return np.where(np.logical_and(np.equal(x, y), np.isinf(x)), 0.0, x - y)
 
 
 infinite_ties = point_pairs(
-    (-np.inf, -np.inf), (np.inf, np.inf), (np.inf, 1.0), (0.0, -np.inf), (1e308, -1e308)
+    (-np.inf, -np.inf), (np.inf, np.inf), (np.inf, 1.0), (0.0, -np.inf), (-800.0, 800.0)
 )
 logaddexp = elementwise(
     "logaddexp",
@@ -185,7 +174,7 @@ def _xlog1py(x: Any, y: Any) -> Any:
 def _ratio(x: Any, y: Any) -> Any:
     """x / y, structurally zero where both are 0 (where only x is, 1 / y is still its slope)."""
     dead = np.logical_and(np.equal(x, 0), np.equal(y, 0))
-    return live(np.where(dead, 0, x) / np.where(dead, 1, y), np.logical_not(dead))
+    return live(np.where(dead, 0, x / np.where(dead, 1, y)), np.logical_not(dead))
 
 
 def _zero_weight(y: float) -> Any:
@@ -203,7 +192,6 @@ xlogy = elementwise(
     samples=pairs_within((-2.0, 2.0), (0.3, 2.0), complex_too=True),
     edges=_zero_weight(0.0),
     bad=_unequal_shapes,
-    reference=_scipy("xlogy"),
     doc="x·log(y), 0 where x = 0; there its derivative by y is 0, and by x it is log(y).",
 )
 xlog1py = elementwise(
@@ -213,6 +201,5 @@ xlog1py = elementwise(
     samples=pairs_within((-2.0, 2.0), (-0.6, 2.0), complex_too=True),
     edges=_zero_weight(-1.0),
     bad=_unequal_shapes,
-    reference=_scipy("xlog1py"),
     doc="x·log1p(y), 0 where x = 0.",
 )

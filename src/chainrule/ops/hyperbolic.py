@@ -1,12 +1,16 @@
 """Hyperbolic functions and their inverses."""
 
+# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
+
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
-from chainrule.ops.define import elementwise
+from chainrule.core.op import Partials
+from chainrule.core.spec import Spec
+from chainrule.ops.define import elementwise, rules
 from chainrule.ops.samples import holomorphic, points, within
 
 
@@ -44,6 +48,11 @@ def _arcsinh_slope(x: Any) -> Any:
     return 1 / np.hypot(1.0, x)
 
 
+def _arctanh_slope(x: Any) -> Any:
+    """1 / (1 - x²); 1 - x² would lose the digits of 1 - x next to 1."""
+    return 1 / (1 - x) / (1 + x)
+
+
 arcsinh = elementwise(
     "arcsinh", np.arcsinh, (_arcsinh_slope,), samples=holomorphic, edges=points(-1e200, 0.0, 1e200)
 )
@@ -54,10 +63,12 @@ arccosh = elementwise(
     samples=within(1.3, 3.0, complex_too=True),
     edges=points(1 + 1e-15, 1e200),
 )
-arctanh = elementwise(
+arctanh = rules(  # elementwise, but its spec cannot be tried on ones, where the value is infinite
     "arctanh",
     np.arctanh,
-    (lambda x: 1 / (1 - x) / (1 + x),),  # 1 - x² would lose the digits of 1 - x next to 1
+    derivative=Partials((_arctanh_slope,)),
+    spec=lambda x: Spec(x.shape, np.arctanh(np.zeros((), x.dtype)).dtype),
+    numpy=(np.arctanh,),
     samples=near_one,
     edges=points(0.0, 1 - 1e-15),
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.op import Op, Sample, sample
+from chainrule.core.parts import OBJECT
 from chainrule.core.spec import Spec, is_inexact
 from chainrule.errors import DTypeError
 from chainrule.ops.define import composite, linear
@@ -79,6 +80,7 @@ concatenate = linear(
         sample(draw((2, 3), -2, 2), draw((3,), -2, 2), axis=0),
         sample(draw((2, 3), -2, 2), draw((2, 3), -2, 2), axis=2),
     ],
+    fills=True,  # the lanes of constants
     variant=_concatenate_variant,
     doc="concatenate([x, y, …], axis): arrays one after the other along an axis they have.",
 )
@@ -123,6 +125,7 @@ stack = linear(
         sample(draw((2, 3), -2, 2), draw((3,), -2, 2), axis=0),
         sample(draw((2, 3), -2, 2), draw((2, 3), -2, 2), axis=3),
     ],
+    fills=True,  # the lanes of constants
     variant=_stack_variant,
     doc="stack([x, y, …], axis): arrays of one shape along a new axis; numbers are 0-d arrays.",
 )
@@ -130,7 +133,7 @@ stack = linear(
 
 def as_array(value: Any) -> Any:
     """A nested sequence (or object array) as one array; Variables inside keep their gradient."""
-    if hasattr(value, "dtype") and value.dtype != object:
+    if hasattr(value, "dtype") and value.dtype != OBJECT:
         return value
     if not _holds_variable(value):
         return np.asarray(value)
@@ -140,8 +143,10 @@ def as_array(value: Any) -> Any:
 
 
 def _holds_variable(value: Any) -> bool:
-    if isinstance(value, (list, tuple)) or getattr(value, "dtype", None) == object:
-        return any(_holds_variable(v) for v in (value.flat if hasattr(value, "flat") else value))
+    if isinstance(value, np.ndarray):
+        return value.dtype == OBJECT and any(_holds_variable(v) for v in value.flat)
+    if isinstance(value, (list, tuple)):
+        return any(_holds_variable(v) for v in value)
     return hasattr(value, "__chainrule_record__")
 
 

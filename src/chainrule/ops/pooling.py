@@ -1,11 +1,10 @@
-"""Windows that slide over an array, and what is pooled in each: its largest element, sum or mean."""
+"""What is pooled in each window of an image: its sum, its mean, its largest element."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,111 +14,279 @@ from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.define import ZERO, composite, linear, rules
 from chainrule.ops.samples import draw
-
-Sizes = int | Sequence[int]
-Padding = Sizes | Sequence[Sequence[int]] | str
+from chainrule.ops.windows import Padding, Sizes, Window, inner, padded, sizes, where_covered, windows_of
 
 
-class Window(NamedTuple):
-    """How windows lie along one axis: `size` taps, `dilation` apart, every `stride`, on padded data."""
-
-    size: int
-    stride: int = 1
-    low: int = 0
-    high: int = 0
-    dilation: int = 1
-
-    @property
-    def reach(self) -> int:
-        return self.dilation * (self.size - 1) + 1
-
-    def positions(self, length: int) -> int:
-        """How many windows fit on an axis of this length."""
-        return (length + self.low + self.high - self.reach) // self.stride + 1
-
-    def leftover(self, length: int) -> int:
-        """How many elements at the end of the padded axis no window reaches."""
-        return (length + self.low + self.high - self.reach) % self.stride
-
-    def length(self, positions: int) -> int:
-        """The shortest axis on which so many windows fit."""
-        return (positions - 1) * self.stride + self.reach - self.low - self.high
-
-    def taps(self, positions: int) -> list[slice]:
-        """Per tap, where the windows read it on the padded axis."""
-        span = (positions - 1) * self.stride + 1
-        return [slice(k * self.dilation, k * self.dilation + span, self.stride) for k in range(self.size)]
+def _pooled(name: str, x: Any, window: Any, stride: Any, padding: Any) -> tuple[list[Window], tuple[int, ...]]:
+    """How the windows lie on the images x, and how many there are along each axis."""
+    what = f"{name} of {tuple(x.shape)} with window={window!r}"
+    count = len(x.shape) - 2
+    if count < 1:
+        raise ShapeError(f"{what}: the input must be (images, channels, *space)")
+    if x.dtype.kind not in "fciu":
+        raise DTypeError(f"{what}: elements of {x.dtype} are not pooled")
+    taps = sizes("window", window, count, 1)
+    windows = windows_of(taps, taps if stride is None else stride, padding)
+    if any(max(w.low, w.high) >= w.size for w in windows):
+        raise ArgumentError(f"{what}: a window can lie wholly in padding={padding!r}")
+    positions = tuple(w.positions(n) for w, n in zip(windows, x.shape[2:], strict=True))
+    if any(p < 1 for p in positions):
+        raise ShapeError(f"{what}: the window is larger than the input with padding={padding!r}")
+    return windows, positions
 
 
-def sizes(name: str, value: Any, count: int, least: int) -> tuple[int, ...]:
-    """`count` integers; a single one counts for all."""
-    try:
-        each = (operator.index(value),) * count
-    except TypeError:
-        each = tuple(operator.index(v) for v in value)
-    if len(each) != count:
-        raise ArgumentError(f"{name}={value!r} gives {len(each)} numbers where {count} are needed")
-    if any(v < least for v in each):
-        raise ArgumentError(f"{name}={value!r}: the least possible is {least}")
-    return each
-
-
-def paddings(value: Any, taps: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> list[Any]:
-    """(before, after) per spatial axis, from a number, a number or pair per axis, "same" or "valid"."""
-    if not isinstance(value, str):
-        each = value if isinstance(value, (tuple, list)) else (value,) * len(taps)
-        if len(each) != len(taps):
-            raise ArgumentError(f"padding={value!r} is for {len(each)} spatial axes, there are {len(taps)}")
-        return [sizes("padding", p, 2, 0) for p in each]
-    if value not in ("same", "valid"):
-        raise ArgumentError(f'padding={value!r}; it is a number, one per axis, "same" or "valid"')
-    if value == "same" and any(s != 1 for s in stride):
-        raise ArgumentError('padding="same" needs stride=1')
-    totals = [d * (k - 1) if value == "same" else 0 for k, d in zip(taps, dilation, strict=True)]
-    return [(t // 2, t - t // 2) for t in totals]
-
-
-def windows_of(taps: Sequence[int], stride: Any, padding: Any, dilation: Any = 1) -> list[Window]:
-    count = len(taps)
-    strides, dilations = sizes("stride", stride, count, 1), sizes("dilation", dilation, count, 1)
-    pads = paddings(padding, taps, strides, dilations)
+def _places(windows: Sequence[Window], positions: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Per tap of the window, where on the padded images the windows have it."""
+    taps = [w.taps(p) for w, p in zip(windows, positions, strict=True)]
     return [
-        Window(k, s, low, high, d)
-        for k, s, (low, high), d in zip(taps, strides, pads, dilations, strict=True)
+        (..., *(along[k] for along, k in zip(taps, offset, strict=True)))
+        for offset in np.ndindex(*(w.size for w in windows))
     ]
 
 
-def padded(x: Any, windows: Sequence[Window], fill: Any = 0) -> Any:
-    """x with `fill` around its last axes."""
-    if not any(w.low or w.high for w in windows):
-        return x
-    lead = len(x.shape) - len(windows)
-    around = [n + w.low + w.high for n, w in zip(x.shape[lead:], windows, strict=True)]
-    out = np.full((*x.shape[:lead], *around), fill, x.dtype)
-    out[inner(x.shape[lead:], windows)] = x
-    return out
+def _combined(ufunc: np.ufunc, x: Any, windows: Sequence[Window], positions: Sequence[int], fill: Any) -> Any:
+    """The elements of each window combined, one axis after the other."""
+    x = padded(x, windows, fill)
+    for axis, (window, count) in enumerate(zip(windows, positions, strict=True), 2):
+        at = (slice(None),) * axis
+        first, *others = window.taps(count)
+        out = x[(*at, first)].copy()
+        for tap in others:
+            ufunc(out, x[(*at, tap)], out=out)
+        x = out
+    return x
 
 
-def inner(lengths: Sequence[int], windows: Sequence[Window]) -> tuple[Any, ...]:
-    """The index of the data in a padded array."""
-    return (..., *(slice(w.low, w.low + n) for n, w in zip(lengths, windows, strict=True)))
+def _pool_spec(name: str) -> Any:
+    def spec(x: Any, window: Any, stride: Any = None, padding: Any = 0) -> Spec:
+        return Spec((*x.shape[:2], *_pooled(name, x, window, stride, padding)[1]), x.dtype)
+
+    return spec
 
 
-def covered(shape: Sequence[int], windows: Sequence[Window]) -> Any:
-    """Which elements of an array of this shape some window reads; None for all of them."""
-    lead = len(shape) - len(windows)
-    alive: Any = np.ones((), bool)
-    for n, w in zip(shape[lead:], windows, strict=True):
-        line = np.zeros(n + w.low + w.high, bool)
-        for tap in w.taps(w.positions(n)):
-            line[tap] = True
-        alive = np.logical_and.outer(alive, line[w.low : w.low + n])
-    return None if alive.all() else np.broadcast_to(alive, shape)
+def _sum_pool(x: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0) -> Any:
+    x = np.asarray(x)
+    windows, positions = _pooled("sum_pool", x, window, stride, padding)
+    return _combined(np.add, x, windows, positions, 0)
 
 
-def where_covered(value: Any, windows: Sequence[Window]) -> Any:
-    """An adjoint of windowed data; elements that no window reads are structurally zero."""
-    alive = covered(value.shape, windows)
-    return value if alive is None else Masked(value, alive)
+def _sum_unpool(y: Any, lengths: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0) -> Any:
+    stand_in = Spec((*y.shape[:2], *lengths), y.dtype)
+    windows, positions = _pooled("sum_unpool", stand_in, window, stride, padding)
+    for axis, (w, n, count) in reversed(list(enumerate(zip(windows, lengths, positions, strict=True), 2))):
+        at = (slice(None),) * axis
+        out = np.zeros((*y.shape[:axis], n + w.low + w.high, *y.shape[axis + 1 :]), y.dtype)
+        for tap in w.taps(count):
+            out[(*at, tap)] += y
+        y = out[(*at, slice(w.low, w.low + n))]
+    return np.ascontiguousarray(y)
 
 
+def _spread_sum(g: Any, x_spec: Any, window: Any, stride: Any, padding: Any) -> Any:
+    """Each element gets the adjoints of the windows it is in; none, structurally, if it is in none."""
+    windows, _ = _pooled("sum_pool", x_spec, window, stride, padding)
+    value = sum_unpool(g, lengths=tuple(x_spec.shape[2:]), window=window, stride=stride, padding=padding)
+    return where_covered(value, windows)
+
+
+def distinct(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
+    """Numbers in random order, no two of them close."""
+    return np.random.default_rng(seed).permutation(prod(shape)).reshape(shape) * 0.25 - 2
+
+
+def _pool_samples() -> list[Sample]:
+    line, plane = distinct((2, 2, 7)), distinct((2, 1, 5, 6))
+    return [
+        sample(line, window=2), sample(line, window=3, stride=1, padding=1), sample(line, window=2, stride=3),
+        sample(plane, window=2), sample(plane, window=(3, 2), stride=(2, 1), padding=(1, (0, 1))),
+        sample(distinct((1, 2, 3, 4, 2)), window=(2, 2, 1)), sample(plane, window=3, stride=1, padding="same"),
+        sample(plane.astype(np.float32), window=2), sample(plane[:0], window=2),
+    ]  # fmt: skip
+
+
+def _bad_pools() -> list[Sample]:
+    x = draw((1, 2, 4, 4), -1, 1)
+    return [
+        sample(x, window=5), sample(x, window=(2, 2, 2)), sample(x, window=0), sample(x, window=2, padding=2),
+        sample(x, window=2, stride=0), sample(x[0, 0], window=2),
+    ]  # fmt: skip
+
+
+sum_pool = linear(
+    "sum_pool",
+    _sum_pool,
+    _spread_sum,
+    samples=_pool_samples,
+    bad=_bad_pools,
+    spec=_pool_spec("sum_pool"),
+    doc="The sum of each window of images x (images, channels, *space); beyond the edge there are zeros.",
+)
+sum_unpool = linear(
+    "sum_unpool",
+    _sum_unpool,
+    lambda g, window, stride, padding: sum_pool(g, window=window, stride=stride, padding=padding),
+    inputs=("y",),
+    fills=True,
+    samples=lambda: [
+        sample(_sum_pool(*s.args, **s.attrs) / 4, lengths=s.args[0].shape[2:], **s.attrs) for s in _pool_samples()
+    ],
+    spec=lambda y, lengths, window, stride=None, padding=0: Spec((*y.shape[:2], *lengths), y.dtype),
+    doc="The transpose of sum_pool: images of these lengths, each element the sum of y over its windows.",
+)
+
+
+def _avg_pool(
+    x: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0, count_include_pad: bool = True
+) -> Any:
+    total = sum_pool(x, window=window, stride=stride, padding=padding)
+    if count_include_pad:
+        return total / prod(sizes("window", window, len(x.shape) - 2, 1))
+    ones = np.ones((1, 1, *x.shape[2:]), total.dtype)
+    return total / sum_pool(ones, window=window, stride=stride, padding=padding)
+
+
+avg_pool = composite(
+    "avg_pool",
+    _avg_pool,
+    samples=lambda: [*_pool_samples(), sample(distinct((1, 1, 5)), window=3, padding=1, count_include_pad=False)],
+    bad=_bad_pools,
+    doc="The mean of each window; `count_include_pad` tells whether zeros beyond the edge count.",
+)
+
+# -- the largest of each window --------------------------------------------------------------------
+
+
+def _max_pool(x: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0) -> Any:
+    x = np.asarray(x)
+    windows, positions = _pooled("max_pool", x, window, stride, padding)
+    if x.dtype.kind == "c":
+        raise DTypeError("max_pool of complex numbers: they have no largest")
+    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    return _combined(np.maximum, x, windows, positions, lowest)
+
+
+def _max_peaks(x: Any, top: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0) -> Any:
+    """Per tap, whether it holds the largest element of its window (or a NaN, which is the result then)."""
+    windows, positions = _pooled("max_peaks", x, window, stride, padding)
+    places = _places(windows, positions)
+    around = padded(x, windows, np.nan)  # equal to nothing
+    peaks = np.stack([np.equal(around[at], top) for at in places])
+    if np.isnan(top).any():
+        unknown = padded(np.isnan(x), windows, False)
+        peaks |= np.stack([unknown[at] for at in places]) & np.isnan(top)
+    return peaks
+
+
+def _max_collect(x: Any, peaks: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0) -> Any:
+    windows, positions = _pooled("max_collect", x, window, stride, padding)
+    around = padded(x, windows)
+    out = np.zeros((*x.shape[:2], *positions), x.dtype)
+    for at, peak in zip(_places(windows, positions), peaks, strict=True):
+        np.add(out, around[at], out=out, where=peak)
+    return _shared(out, peaks)
+
+
+def _max_spread(
+    y: Any, peaks: Any, lengths: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0
+) -> Any:
+    stand_in = Spec((*y.shape[:2], *lengths), y.dtype)
+    windows, positions = _pooled("max_spread", stand_in, window, stride, padding)
+    share = _shared(y, peaks)
+    out = np.zeros((*y.shape[:2], *(n + w.low + w.high for n, w in zip(lengths, windows, strict=True))), y.dtype)
+    for at, peak in zip(_places(windows, positions), peaks, strict=True):
+        np.add(out[at], share, out=out[at], where=peak)
+    return np.ascontiguousarray(out[inner(lengths, windows)])
+
+
+def _shared(y: Any, peaks: Any) -> Any:
+    """y over the number of peaks in each window: the largest elements share equally."""
+    count = np.sum(peaks, axis=0, dtype=np.int32)
+    return y / np.maximum(count, 1).astype(y.dtype) if (count > 1).any() else y
+
+
+def _pull_max(g: Any, x: Any, out: Any, window: Any, stride: Any, padding: Any) -> Any:
+    """The adjoint goes to the largest element of each window; all others are structurally zero."""
+    where = {"window": window, "stride": stride, "padding": padding}
+    peaks = max_peaks(x, out, **where)
+    lengths = tuple(x.shape[2:])
+    ones = np.ones(out.shape, np.float32)
+    alive = _max_spread(ones, plain(peaks), lengths, **where) != 0
+    return Masked(max_spread(g, peaks, lengths=lengths, **where), alive)
+
+
+def _push_max(t: Any, x: Any, out: Any, window: Any, stride: Any, padding: Any) -> Any:
+    where = {"window": window, "stride": stride, "padding": padding}
+    return max_collect(t, max_peaks(x, out, **where), **where)
+
+
+def _peak_samples() -> list[Sample]:
+    found = [s for s in _pool_samples() if s.args[0].size]
+    tied = np.array([[[1.0, 1.0, 0.0, 2.0, 2.0, 2.0]]])
+    return [*found, sample(tied, window=3, stride=1, padding=1)]
+
+
+def _with_peaks(s: Sample) -> tuple[Any, Any]:
+    top = _max_pool(*s.args, **s.attrs)
+    return top, _max_peaks(*s.args, top, **s.attrs)
+
+
+max_pool = rules(
+    "max_pool",
+    _max_pool,
+    reverse=(_pull_max,),
+    push=(_push_max,),
+    samples=_pool_samples,
+    edges=lambda: [
+        sample(np.zeros((1, 1, 4)), window=2),
+        sample(np.full((1, 1, 3), -np.inf), window=3, stride=1, padding=1),
+        sample(np.array([[[1.0, 1.0, 0.0, 2.0, 2.0, 2.0]]]), window=3, stride=1),
+    ],
+    bad=lambda: [*_bad_pools(), sample(draw((1, 1, 4), -1, 1) * 1j, window=2)],
+    kinks=lambda x, window, stride=None, padding=0: (
+        _with_peaks(sample(x, window=window, stride=stride, padding=padding))[1].sum(axis=0) > 1
+    ),
+    spec=_pool_spec("max_pool"),
+    doc="The largest element of each window of images x (images, channels, *space).",
+)
+max_peaks = rules(
+    "max_peaks",
+    _max_peaks,
+    derivative=ZERO,
+    inputs=("x", "top"),
+    samples=lambda: [sample(*s.args, _with_peaks(s)[0], **s.attrs) for s in _peak_samples()],
+    spec=lambda x, top, window, stride=None, padding=0: Spec(
+        (prod(sizes("window", window, len(x.shape) - 2, 1)), *top.shape), np.dtype(bool)
+    ),
+    doc="Which elements of each window equal its largest one, `top`: one boolean array per tap.",
+)
+max_collect = linear(
+    "max_collect",
+    _max_collect,
+    (
+        lambda g, peaks, x_spec, window, stride, padding: max_spread(
+            g, peaks, lengths=tuple(x_spec.shape[2:]), window=window, stride=stride, padding=padding
+        ),
+        None,
+    ),
+    inputs=("x", "peaks"),
+    samples=lambda: [sample(*s.args, _with_peaks(s)[1], **s.attrs) for s in _peak_samples()],
+    spec=lambda x, peaks, window, stride=None, padding=0: Spec(peaks.shape[1:], x.dtype),
+    doc="The mean of x over the peaks of each window: the derivative of max_pool.",
+)
+max_spread = linear(
+    "max_spread",
+    _max_spread,
+    (
+        lambda g, peaks, window, stride, padding: max_collect(
+            g, peaks, window=window, stride=stride, padding=padding
+        ),
+        None,
+    ),
+    inputs=("y", "peaks"),
+    fills=True,
+    samples=lambda: [
+        sample(*_with_peaks(s), lengths=s.args[0].shape[2:], **s.attrs) for s in _peak_samples()
+    ],
+    spec=lambda y, peaks, lengths, window, stride=None, padding=0: Spec((*y.shape[:2], *lengths), y.dtype),
+    doc="The transpose of max_collect: y shared out among the peaks of each window.",
+)

@@ -16,10 +16,10 @@ from chainrule.core.masked import plain
 from chainrule.core.op import Sample, sample
 from chainrule.errors import ArgumentError, DTypeError, UnsupportedError
 from chainrule.ops.define import composite, linear
-from chainrule.ops.indexing import take_index
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
 from chainrule.ops.shape import ravel, reshape, transpose
+from chainrule.ops.structure import copy as copy_of
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -31,7 +31,7 @@ def numbered(x: Any) -> Any:
 
 def picked(x: Any, plan: Any) -> Any:
     """The array whose lanes are the lanes of x that `plan` numbers."""
-    return take_index(reshape(x, -1), plan)
+    return reshape(x, -1)[plan]
 
 
 # -- turning ----------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def picked(x: Any, plan: Any) -> Any:
 def _flip(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     x = as_array(x)
     axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
-    return take_index(x, tuple(slice(None, None, -1 if a in axes else None) for a in range(x.ndim)))
+    return x[tuple(slice(None, None, -1 if a in axes else None) for a in range(x.ndim))]
 
 
 def _flip_samples() -> list[Sample]:
@@ -78,7 +78,7 @@ def _rot90(x: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     x = as_array(x)
     first, second = normalize_axis_tuple(tuple(axes), x.ndim, "axes")
     if k % 4 == 0:
-        return take_index(x, ())
+        return x[...]
     if k % 4 == 2:
         return _flip(x, (first, second))
     order = list(range(x.ndim))
@@ -174,9 +174,13 @@ def _repeat_back(g: Any, x_spec: Any, times: int, axis: int) -> Any:
     return np.sum(np.reshape(g, (*before, times, *after)), axis=axis + 1)
 
 
+def _repeat_each(x: Any, times: int, axis: int) -> Any:
+    return np.repeat(x, times, axis)
+
+
 repeat_each = linear(
     "repeat_each",
-    lambda x, times, axis: np.repeat(x, times, axis),
+    _repeat_each,
     _repeat_back,
     samples=lambda: [
         sample(draw((3,), -2, 2), times=2, axis=0),
@@ -238,12 +242,20 @@ resize = composite(
 # -- padding ----------------------------------------------------------------------------------
 
 
+def _pad_zeros(x: Any, pad_width: Pairs) -> Any:
+    return np.pad(x, pad_width)
+
+
+def _unpad(g: Any, x_spec: Any, pad_width: Pairs) -> Any:
+    """What lies inside the frame."""
+    sizes = zip(pad_width, x_spec.shape, strict=True)
+    return g[tuple(slice(before, before + n) for (before, _), n in sizes)]
+
+
 pad_zeros = linear(
     "pad_zeros",
-    lambda x, pad_width: np.pad(x, pad_width),
-    lambda g, x_spec, pad_width: g[
-        tuple(slice(b, b + n) for (b, _), n in zip(pad_width, x_spec.shape, strict=True))
-    ],
+    _pad_zeros,
+    _unpad,
     samples=lambda: [
         sample(draw((3,), -2, 2), pad_width=((1, 2),)),
         sample(draw((2, 3), -2, 2), pad_width=((1, 0), (0, 2))),
@@ -273,14 +285,14 @@ def _pad_constant(x: Any, widths: Pairs, values: Any) -> Any:
     """The frame's lanes by the side they lie on, so that a side's value may be a Variable."""
     values = as_array(values)
     framed = pad_zeros(x, widths)
-    if not x.ndim or (isinstance(values, (np.ndarray, np.generic)) and not np.any(values)):
+    if isinstance(values, (np.ndarray, np.generic)) and not np.any(values):
         return framed
     sides = 2 * x.ndim
     inside = np.full(x.shape, sides)
     frame = np.arange(sides).reshape(x.ndim, 2)
     side = np.pad(inside, widths, constant_values=frame)  # type: ignore[arg-type]
     values = np.reshape(np.broadcast_to(values, (x.ndim, 2)), sides).astype(x.dtype)
-    return np.where(side == sides, framed, take_index(values, np.minimum(side, sides - 1)))
+    return np.where(side == sides, framed, values[np.minimum(side, sides - 1)])
 
 
 def _pad(
@@ -292,12 +304,14 @@ def _pad(
 ) -> Any:
     x = as_array(x)
     widths = _widths(pad_width, x.ndim)
+    if not widths:
+        return copy_of(x)
     if mode == "constant":
         return _pad_constant(x, widths, constant_values)
     if mode not in ("edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
         raise UnsupportedError(
-            f"np.pad of a Variable with mode={mode!r}, reflect_type={reflect_type!r}: the modes are "
-            "'constant', 'edge', 'reflect', 'symmetric' and 'wrap', and reflections are 'even'"
+            f"np.pad of a Variable with mode={mode!r} and reflect_type={reflect_type!r}: it takes "
+            "the modes constant, edge, reflect, symmetric and wrap, and even reflections"
         )
     return picked(x, np.pad(numbered(x), widths, mode=mode))  # type: ignore[call-overload]
 

@@ -1,46 +1,256 @@
-"""Sums and products over axes."""
+"""Sums, products, truth and counts over axes, and what every reduction shares."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
-from chainrule.core.op import Sample, sample
-from chainrule.ops.define import linear
+from chainrule.core.op import Linear, Op, Rules, Sample, Samples, register, sample
+from chainrule.core.rule import conjugate
+from chainrule.ops.arithmetic import identity
+from chainrule.ops.cumulative import before, flipped
+from chainrule.ops.define import ZERO, rules, running_spec
 from chainrule.ops.samples import draw
 
 Axis = int | tuple[int, ...] | None
 
 
+# -- what reductions share ---------------------------------------------------------------------
+
+
+def axes_of(ndim: int, axis: Axis) -> tuple[int, ...]:
+    """The reduced axes, counted from the front."""
+    return tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim, "axis")
+
+
+def lane_size(shape: tuple[int, ...], axis: Axis) -> int:
+    """How many elements are reduced into one."""
+    size = 1
+    for a in axes_of(len(shape), axis):
+        size *= shape[a]
+    return size
+
+
+def kept_shape(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
+    """The shape with its reduced axes left as size one."""
+    gone = axes_of(len(shape), axis)
+    return tuple(1 if i in gone else n for i, n in enumerate(shape))
+
+
+def reduced_shape(shape: tuple[int, ...], axis: Axis, keepdims: bool) -> tuple[int, ...]:
+    """The shape of a reduction's result."""
+    if keepdims:
+        return kept_shape(shape, axis)
+    gone = axes_of(len(shape), axis)
+    return tuple(n for i, n in enumerate(shape) if i not in gone)
+
+
 def expanded(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
-    """A reduced array `g` with its reduced axes back, as size one, so that it broadcasts to `shape`."""
+    """A reduced array with its reduced axes back, as size one, so that it broadcasts to `shape`."""
     if keepdims or g.shape == shape:
         return g
-    axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    gone = {a % len(shape) for a in axes} if shape else set()
-    return np.reshape(g, tuple(1 if i in gone else n for i, n in enumerate(shape)))
+    return np.reshape(g, kept_shape(shape, axis))
 
 
-def reduction_samples(low: float = -2.0, high: float = 2.0) -> Any:
+def spread(g: Any, x_spec: Any, axis: Axis, keepdims: bool) -> Any:
+    """The transpose of summing: every summand gets its sum's adjoint."""
+    return np.broadcast_to(expanded(g, x_spec.shape, axis, keepdims), x_spec.shape)
+
+
+def lanes(x: Any, axis: Axis) -> Any:
+    """The array with its reduced axes put last and flattened into one."""
+    gone = axes_of(len(x.shape), axis)
+    kept = tuple(i for i in range(len(x.shape)) if i not in gone)
+    if kept + gone != tuple(range(len(x.shape))):
+        x = np.transpose(x, kept + gone)
+    shape = (*x.shape[: len(kept)], lane_size(x.shape, tuple(range(len(kept), len(x.shape)))))
+    return np.reshape(x, shape) if x.shape != shape else x
+
+
+def from_lanes(y: Any, shape: tuple[int, ...], axis: Axis) -> Any:
+    """The inverse of `lanes`, for an array of `shape`."""
+    gone = axes_of(len(shape), axis)
+    order = tuple(i for i in range(len(shape)) if i not in gone) + gone
+    y = np.reshape(y, tuple(shape[i] for i in order))
+    return np.transpose(y, tuple(order.index(i) for i in range(len(shape))))
+
+
+def array_of(x: Any) -> Any:
+    """What a composite was given, as something with a shape: a list of Variables is stacked."""
+    if not hasattr(x, "shape"):
+        x = identity(x)
+    return x if hasattr(x, "shape") else np.asarray(x)
+
+
+@dataclass(frozen=True, eq=False)
+class MaskableOp(Op):
+    """A reduction that takes NumPy's `where`: a lane outside it is replaced by `neutral` first.
+
+    The replacement is a `where` of its own in the graph, so such lanes carry structural zeros and
+    no node keeps a mask among its attrs.
+    """
+
+    neutral: Callable[[dict[str, Any]], Any] = lambda attrs: 0
+
+    def bind(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        inputs, attrs = super().bind(args, kwargs)
+        mask = attrs["where"]
+        if mask is not True:
+            x = array_of(inputs[0])
+            inputs[0] = np.where(np.broadcast_to(mask, x.shape), x, self.neutral(attrs))
+            attrs["where"] = True
+        return inputs, attrs
+
+
+def maskable(name: str, forward: Any, derivative: Any, samples: Samples, **fields: Any) -> Op:
+    """Enter a reduction that takes `where` into the table."""
+    spec = running_spec(forward)
+    return register(MaskableOp(name, forward, ("x",), derivative, spec, samples, **fields))
+
+
+def distinct(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
+    """Numbers at least 0.3 apart in random order: no central difference crosses a tie."""
+    size = lane_size(shape, None)
+    return np.random.default_rng([seed, *shape]).permutation(size).reshape(shape) * 0.3 - 0.71
+
+
+def reduction_samples(low: float = -2.0, high: float = 2.0, complex_too: bool = False) -> Any:
     """Every kind of axis argument a reduction takes."""
 
     def samples() -> list[Sample]:
         x = draw((2, 3, 4), low, high)
-        return [
+        found = [
             sample(x), sample(x, axis=0), sample(x, axis=-1, keepdims=True),
-            sample(x, axis=(0, 2)), sample(draw((), low, high)), sample(draw((3,), low, high).astype(np.float32)),
+            sample(x, axis=(0, 2)), sample(x, axis=(-1, 0), keepdims=True), sample(x, axis=()),
+            sample(draw((), low, high)), sample(draw((3,), low, high).astype(np.float32)),
         ]  # fmt: skip
+        if complex_too:
+            found.append(sample(draw((2, 3), low, high) + 1j * draw((2, 3), low, high, 1), axis=1))
+        return found
 
     return samples
 
 
-def _sum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
+def bad_axes() -> list[Sample]:
+    """Axes a 2 × 3 array does not have, or has only once."""
+    x = draw((2, 3), -2, 2)
+    return [sample(x, axis=2), sample(x, axis=(0, 3)), sample(x, axis=(1, -1))]
 
 
-def _spread(g: Any, x_spec: Any, axis: Axis, keepdims: bool) -> Any:
-    return np.broadcast_to(expanded(g, x_spec.shape, axis, keepdims), x_spec.shape)
+# -- the ops -----------------------------------------------------------------------------------
 
 
-sum = linear("sum", _sum, _spread, samples=reduction_samples(), numpy=(np.sum,))  # noqa: A001
+def _sum(
+    x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, where: Any = True
+) -> Any:
+    return np.add.reduce(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+
+
+def _sum_samples() -> list[Sample]:
+    return [
+        *reduction_samples(complex_too=True)(),
+        sample(draw((2, 0, 3), -2, 2), axis=1),
+        sample(draw((3,), -2, 2).astype(np.float32), dtype=np.dtype(np.float64)),
+        sample(draw((2, 3), -2, 2), axis=0, where=np.array([True, False, True])),
+    ]
+
+
+sum = maskable(
+    "sum", _sum, Linear((spread,)), _sum_samples, numpy=(np.sum,), bad=bad_axes,
+    doc="The sum over axes; lanes outside `where` carry structural zeros.",
+)  # fmt: skip
+
+
+def _prod(
+    x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, where: Any = True
+) -> Any:
+    return np.multiply.reduce(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+
+
+def _others(x: Any, axis: Axis, dtype: Any) -> Any:
+    """Per element the product of those it is multiplied with: no division, so zeros are nothing special."""
+    flat = lanes(x if dtype is None else x.astype(dtype), axis)
+    ahead = before(np.cumprod(flat, axis=-1), 1, -1)
+    behind = flipped(before(np.cumprod(flipped(flat, -1), axis=-1), 1, -1), -1)
+    return from_lanes(ahead * behind, x.shape, axis)
+
+
+def _pull_prod(g: Any, x: Any, axis: Axis, dtype: Any, keepdims: bool) -> Any:
+    """g · ∏_{j≠i} x̄_j"""
+    return expanded(g, x.shape, axis, keepdims) * conjugate(_others(x, axis, dtype))
+
+
+def _push_prod(t: Any, x: Any, axis: Axis, dtype: Any, keepdims: bool) -> Any:
+    """Σ_i t_i · ∏_{j≠i} x_j"""
+    return np.sum(t * _others(x, axis, dtype), axis=axis, keepdims=keepdims)
+
+
+def _prod_samples() -> list[Sample]:
+    one, two = draw((2, 4), -2, 2), draw((2, 4), -2, 2, 1)
+    one[0, 2] = 0
+    two[0, 1:3] = 0
+    return [
+        *reduction_samples(complex_too=True)(),
+        sample(one, axis=1), sample(two, axis=1), sample(two), sample(np.zeros(3)),
+        sample(draw((2, 0, 3), -2, 2), axis=1),
+        sample(draw((3,), -2, 2).astype(np.float32), dtype=np.dtype(np.float64)),
+        sample(draw((2, 3), -2, 2), axis=1, where=np.array([True, False, True])),
+    ]  # fmt: skip
+
+
+prod = maskable(
+    "prod",
+    _prod,
+    Rules((_pull_prod,), (_push_prod,)),
+    _prod_samples,
+    numpy=(np.prod,),
+    bad=bad_axes,
+    neutral=lambda attrs: 1,
+    doc="The product over axes; its derivative divides by nothing and holds for any number of zeros.",
+)
+
+
+def _truths() -> list[Sample]:
+    x = np.array([[0.0, 1.5, np.nan], [0.0, 0.0, 0.0]])
+    return [
+        sample(x), sample(x, axis=0), sample(x, axis=-1, keepdims=True), sample(x, axis=(0, 1)),
+        sample(x > 0, axis=1), sample(np.zeros((0, 2)), axis=0),
+    ]  # fmt: skip
+
+
+def _masked_truths() -> list[Sample]:
+    return [*_truths(), sample(np.ones((2, 2)), axis=0, where=np.array([[True], [False]]))]
+
+
+def _any(x: Any, axis: Axis = None, keepdims: bool = False, where: Any = True) -> Any:
+    return np.any(x, axis=axis, keepdims=keepdims, where=where)
+
+
+def _all(x: Any, axis: Axis = None, keepdims: bool = False, where: Any = True) -> Any:
+    return np.all(x, axis=axis, keepdims=keepdims, where=where)
+
+
+def _count_nonzero(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    return np.count_nonzero(x, axis=axis, keepdims=keepdims)
+
+
+any_of = maskable(
+    "any", _any, ZERO, _masked_truths, numpy=(np.any,), bad=bad_axes, neutral=lambda attrs: 0
+)
+all_of = maskable(
+    "all", _all, ZERO, _masked_truths, numpy=(np.all,), bad=bad_axes, neutral=lambda attrs: 1
+)
+count_nonzero = rules(
+    "count_nonzero",
+    _count_nonzero,
+    derivative=ZERO,
+    samples=_truths,
+    numpy=(np.count_nonzero,),
+    bad=bad_axes,
+)

@@ -1,5 +1,7 @@
 """Rounding, signs and steps: piecewise constant, or so up to a sign."""
 
+# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,7 +11,7 @@ import numpy as np
 from chainrule.core.masked import plain, within
 from chainrule.core.op import Op, Sample, sample
 from chainrule.ops.define import ZERO, Gate, composite, elementwise, rules
-from chainrule.ops.samples import draw, holomorphic, pairs, pairs_within, points, reals
+from chainrule.ops.samples import draw, holomorphic, pairs, pairs_within, points
 from chainrule.ops.samples import within as in_interval
 
 ONE = ("x",)
@@ -76,7 +78,7 @@ def _round_samples() -> list[Sample]:
     ]
 
 
-round = elementwise(  # noqa: A001 - NumPy's own name
+round = elementwise(
     "round",
     _round,
     ZERO,
@@ -98,7 +100,7 @@ modf = composite(
     _modf,
     samples=lambda: [*between_integers(), sample(np.array([-1.25, 3.5, -0.2]))],
     numpy=(np.modf,),
-    doc="The fractional part (derivative 1) and the whole part (derivative 0) of x, both with its sign.",
+    doc="The fractional part of x (derivative 1) and the whole part (0), both with its sign.",
 )
 
 
@@ -121,7 +123,7 @@ sign = elementwise(
 
 
 def _turned(v: Any, x: Any, out: Any) -> Any:
-    """The part of v across the direction `out` of x, divided by |x|: its own adjoint; 0 at x = 0."""
+    """The part of v across the direction `out` of x, divided by |x|; its own adjoint; 0 at 0."""
     alive = plain(x) != 0
     distance = np.where(alive, np.absolute(x), 1.0)
     return within(1j * out * np.imag(np.conjugate(out) * v) / distance, alive)
@@ -140,7 +142,7 @@ sign_complex = rules(
 copysign = elementwise(
     "copysign",
     np.copysign,
-    (Gate(lambda x, y: np.sign(plain(x)) * np.copysign(1.0, plain(y))), None),
+    (Gate(lambda x, y: np.sign(plain(x)) * np.copysign(np.sign(plain(x)), plain(y))), None),
     samples=pairs,
     kinks=lambda x, y: np.logical_or(np.equal(x, 0), np.equal(y, 0)),
     doc="|x| with the sign of y.",

@@ -5,6 +5,8 @@ differentiated.  So a tie between two variables is shared equally, and a tie wit
 (relu, maximum(x, 0), clip at its bounds) gives 0.
 """
 
+# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
+
 from __future__ import annotations
 
 from typing import Any
@@ -27,19 +29,19 @@ def _where_samples() -> list[Sample]:
     ]
 
 
+def _truth(condition: Any) -> Any:
+    return np.asarray(plain(condition), bool)
+
+
 where = elementwise(
     "where",
     lambda condition, x, y: np.where(condition, x, y)[()],
-    (None, Gate(lambda condition: _truth(condition)), Gate(lambda condition: ~_truth(condition))),
+    (None, Gate(_truth), Gate(lambda condition: ~_truth(condition))),
     inputs=("condition", "x", "y"),
     samples=_where_samples,
     numpy=(np.where,),
     doc="x where the condition holds, else y; the lanes not taken carry a structural zero.",
 )
-
-
-def _truth(condition: Any) -> Any:
-    return np.asarray(plain(condition), bool)
 
 
 # -- the larger and the smaller --------------------------------------------------------------------
@@ -54,7 +56,8 @@ def _winner(better: Any, tied: Any, active: tuple[bool, ...]) -> Any:
     tied = plain(tied)
     if not np.any(tied):
         return plain(better)
-    return np.where(tied, 0.5 if all(active) else 0.0, plain(better))
+    share = 0.5 if all(active) else 0.0
+    return np.where(tied, share, plain(better)).astype(np.float16)  # exact, and promotes nothing
 
 
 def _extremum(ufunc: np.ufunc, better: np.ufunc) -> Op:
@@ -103,7 +106,7 @@ fmax = _extremum_of_numbers(np.fmax, np.greater)
 fmin = _extremum_of_numbers(np.fmin, np.less)
 
 
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     """NumPy's own order: the upper bound is applied last and wins where the bounds cross."""
     if (a_min is not None and min is not None) or (a_max is not None and max is not None):
         raise ArgumentError("clip takes a_min and a_max, or min and max, not both")
@@ -138,7 +141,7 @@ clip = composite(
     ],
     bad=lambda: [sample(np.ones(2), np.ones(3), None)],
     numpy=(np.clip,),
-    doc="a within its bounds, any of which may be None or differentiated: minimum(maximum(a, low), high).",
+    doc="minimum(maximum(a, low), high); a bound may be None, and may be differentiated.",
 )
 
 
@@ -189,10 +192,10 @@ fabs = elementwise(
 def _nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    """Three choices, so that replaced lanes carry structural zeros; real and imaginary part apart."""
+    """Three choices, so that replaced lanes carry structural zeros; complex parts one by one."""
     if not copy:
         raise ArgumentError(
-            "nan_to_num(copy=False) would write into a Variable; assign its result: x = np.nan_to_num(x)"
+            "nan_to_num(copy=False) would write into x; assign its result: x = np.nan_to_num(x)"
         )
     x = x if hasattr(x, "dtype") else np.asarray(x)[()]
     if x.dtype.kind == "c":
@@ -229,7 +232,7 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         )
     chosen = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        if getattr(condition, "dtype", np.asarray(condition).dtype) != bool:
+        if not hasattr(condition, "dtype") or condition.dtype.kind != "b":
             raise DTypeError("select takes boolean conditions")
         chosen = np.where(condition, choice, chosen)
     return chosen

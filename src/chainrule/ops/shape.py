@@ -256,9 +256,13 @@ def _sum_back(g: Any, x_spec: Any) -> Any:
     return np.reshape(np.sum(g, axis=axes), x_spec.shape) if axes else g
 
 
+def _broadcast_to(x: Any, shape: Shape) -> Any:
+    return np.broadcast_to(x, shape)
+
+
 broadcast_to = linear(
     "broadcast_to",
-    lambda x, shape: np.broadcast_to(x, shape),
+    _broadcast_to,
     _sum_back,
     samples=lambda: [
         sample(draw((3,), -2, 2), shape=(2, 3)),

@@ -11,7 +11,6 @@ from chainrule.core.masked import plain
 from chainrule.core.op import Sample, sample
 from chainrule.errors import ShapeError
 from chainrule.ops.define import composite
-from chainrule.ops.indexing import take_index
 from chainrule.ops.joining import as_array
 from chainrule.ops.rearranging import numbered, picked
 from chainrule.ops.samples import draw
@@ -24,7 +23,7 @@ def _cut(x: Any, function: Any, sections: Any, axis: int) -> list[Any]:
     before = (slice(None),) * axis
     pieces = function(np.arange(x.shape[axis]), plain(sections))
     ranges = [slice(int(p[0]), int(p[-1]) + 1) if len(p) else slice(0, 0) for p in pieces]
-    return [take_index(x, (*before, r)) for r in ranges]
+    return [x[(*before, r)] for r in ranges]
 
 
 def _even_and_uneven() -> list[Sample]:
@@ -92,7 +91,7 @@ dsplit = _splits("dsplit", 2, 3, (2, 3, 4))
 def _unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     x = as_array(x)
     before = (slice(None),) * normalize_axis_index(axis, x.ndim)
-    return tuple(take_index(x, (*before, i)) for i in range(x.shape[len(before)]))
+    return tuple(x[(*before, i)] for i in range(x.shape[len(before)]))
 
 
 unstack = composite(

@@ -1,0 +1,1 @@
+"""Why a gradient is what it is, and whether it is right."""

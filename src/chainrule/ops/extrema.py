@@ -1,0 +1,151 @@
+"""The largest and the smallest over axes, how far they are apart, and where they are.
+
+A tie is a kink; by the rule for kinks the tied elements share the derivative equally, and one tied
+with the constant `initial` gets 0.  Elements that are not extreme carry structural zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.masked import gated, plain, unmasked
+from chainrule.core.op import Op, Rules, Sample, sample
+from chainrule.errors import ArgumentError
+from chainrule.ops.define import ZERO, composite, rules
+from chainrule.ops.reductions import Axis, bad_axes, distinct, expanded, maskable
+
+
+def shares(
+    x: Any, out: Any, axis: Axis, keepdims: bool, initial: Any = None, skip_nan: bool = False
+) -> Any:
+    """Per element its part in the extremum `out`: booleans, or equal fractions where there are ties."""
+    x, out = plain(x), plain(out)
+    best = expanded(out, x.shape, axis, keepdims)
+    hit = x == best
+    if not skip_nan and np.isnan(best).any():
+        hit = hit | (np.isnan(x) & np.isnan(best))
+    if initial is not None:
+        hit = hit & (best != initial)
+    count = np.add.reduce(hit, axis=axis, keepdims=True)
+    if np.all(count <= 1):
+        return hit
+    return (hit / np.maximum(count, 1)).astype(x.real.dtype)
+
+
+def _extremum(forward: Callable[..., Any], skip_nan: bool, **fields: Any) -> Op:
+    """The op of one of max, min, nanmax, nanmin."""
+
+    def pull(g: Any, x: Any, out: Any, axis: Axis, keepdims: bool, initial: Any) -> Any:
+        """g times the share of each element"""
+        weights = shares(x, out, axis, keepdims, initial, skip_nan)
+        return gated(expanded(g, x.shape, axis, keepdims), weights)
+
+    def push(t: Any, x: Any, out: Any, axis: Axis, keepdims: bool, initial: Any) -> Any:
+        """Σ t · share"""
+        weights = shares(x, out, axis, keepdims, initial, skip_nan)
+        return np.sum(unmasked(gated(t, weights)), axis=axis, keepdims=keepdims)
+
+    def kinks(x: Any, axis: Axis, keepdims: bool, initial: Any, where: Any) -> Any:
+        """Where the extremum is attained more than once, the constant `initial` counted too."""
+        out = forward(x, axis=axis, keepdims=True, initial=initial)
+        again = np.add.reduce(x == out, axis=axis, keepdims=True) > 1
+        return again | (out == initial) if initial is not None else again
+
+    derivative = Rules((pull,), (push,))
+    return maskable(
+        forward.__name__.removeprefix("_"),
+        forward,
+        derivative,
+        fields.pop("samples", _samples),
+        kinks=kinks,
+        bad=_bad,
+        neutral=_initial,
+        **fields,
+    )
+
+
+def _initial(attrs: dict[str, Any]) -> Any:
+    if attrs["initial"] is None:
+        raise ArgumentError("an extremum with `where` needs `initial`: the mask may leave nothing")
+    return attrs["initial"]
+
+
+def _samples() -> list[Sample]:
+    x = distinct((2, 3, 4))
+    return [
+        sample(x), sample(x, axis=0), sample(x, axis=-1, keepdims=True), sample(x, axis=(0, 2)),
+        sample(x, axis=()), sample(distinct(())), sample(distinct((3,)).astype(np.float32)),
+        sample(x, axis=1, initial=1.0), sample(np.zeros((0, 2)), axis=0, initial=1.0),
+        sample(x, axis=2, initial=0.8, where=x > 0.1), sample(np.zeros((2, 0)), axis=0),
+    ]  # fmt: skip
+
+
+def _with_nan() -> list[Sample]:
+    x = distinct((2, 3, 4))
+    x[0, 1, 2] = x[1, :, 3] = np.nan
+    return [
+        sample(distinct((2, 3)), axis=0),
+        *(sample(np.where(np.isnan(x), np.nan, x), axis=a) for a in (None, 0, (-1, 0))),
+        sample(x[0, 1].astype(np.float32), keepdims=True),
+    ]
+
+
+def _ties() -> list[Sample]:
+    return [
+        sample(np.array([1.0, 1.0])),
+        sample(np.array([[2.0, 0.0, 2.0], [0.0, 0.0, 0.0]]), axis=1),
+        sample(np.array([0.0, -0.0])),
+        sample(np.array([1.0, 2.0]), initial=2.0),
+        sample(np.array([np.inf, np.inf, -np.inf])),
+    ]
+
+
+def _bad() -> list[Sample]:
+    return [*bad_axes(), sample(np.zeros((0, 2)), axis=0)]
+
+
+def _max(
+    x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
+    return np.maximum.reduce(x, axis=axis, keepdims=keepdims, initial=initial, where=where)
+
+
+def _min(
+    x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
+    return np.minimum.reduce(x, axis=axis, keepdims=keepdims, initial=initial, where=where)
+
+
+def _nanmax(
+    x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
+    given = {} if initial is None else {"initial": initial}
+    return np.nanmax(x, axis=axis, keepdims=keepdims, where=where, **given)
+
+
+def _nanmin(
+    x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
+    given = {} if initial is None else {"initial": initial}
+    return np.nanmin(x, axis=axis, keepdims=keepdims, where=where, **given)
+
+
+largest = _extremum(_max, False, numpy=(np.max, np.amax), edges=_ties)
+smallest = _extremum(_min, False, numpy=(np.min, np.amin), edges=_ties)
+nanmax = _extremum(_nanmax, True, numpy=(np.nanmax,), edges=_ties, samples=_with_nan)
+nanmin = _extremum(_nanmin, True, numpy=(np.nanmin,), edges=_ties, samples=_with_nan)
+
+
+def _ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    return largest(x, axis=axis, keepdims=keepdims) - smallest(x, axis=axis, keepdims=keepdims)
+
+
+def _ptp_samples() -> list[Sample]:
+    x = distinct((2, 3, 4))
+    return [sample(x), sample(x, axis=-1, keepdims=True), sample(x, axis=(0, 1))]
+
+
+ptp = composite("ptp", _ptp, samples=_ptp_samples, numpy=(np.ptp,), edges=_ties_of_two, bad=bad_axes)
