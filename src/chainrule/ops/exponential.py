@@ -13,6 +13,7 @@ from chainrule.errors import DTypeError
 from chainrule.ops.define import composite, elementwise
 from chainrule.ops.factors import live
 from chainrule.ops.samples import (
+    draw,
     holomorphic,
     pairs,
     pairs_within,
@@ -31,6 +32,16 @@ above_minus_one = within(-0.7, 3.0, complex_too=True)
 
 def _complex_pair() -> list[Sample]:
     return [sample(np.ones(2) * 1j, np.ones(2))]
+
+
+def _with_constants(samples: Any) -> Any:
+    """The samples, and float32 arrays beside Python numbers, which must not widen them."""
+    narrow = np.float32
+    return lambda: [
+        *samples(),
+        sample(draw((3,), 0.3, 1).astype(narrow), 0.5),
+        sample(0.5, draw((3,), 0.3, 1).astype(narrow)),
+    ]
 
 
 def _unequal_shapes() -> list[Sample]:
@@ -144,7 +155,7 @@ logaddexp = elementwise(
     "logaddexp",
     np.logaddexp,
     (lambda x, y: expit(_lead(x, y)), lambda x, y: expit(_lead(y, x))),
-    samples=pairs,
+    samples=_with_constants(pairs),
     edges=infinite_ties,
     bad=lambda: [*_unequal_shapes(), *_complex_pair()],
     doc="log(exp(x) + exp(y)); its derivatives are the shares of the two terms.",
@@ -153,22 +164,31 @@ logaddexp2 = elementwise(
     "logaddexp2",
     np.logaddexp2,
     (lambda x, y: expit(LN_2 * _lead(x, y)), lambda x, y: expit(LN_2 * _lead(y, x))),
-    samples=pairs,
+    samples=_with_constants(pairs),
     edges=infinite_ties,
     bad=_unequal_shapes,
 )
 
 
-def _xlogy(x: Any, y: Any) -> Any:
-    """x·log(y), and 0 where x = 0, unless y is NaN."""
+def _in_use(x: Any, y: Any, harmless: int) -> Any:
+    """y, with something harmless in its place where x = 0, unless y is NaN."""
     idle = np.logical_and(np.equal(x, 0), ~np.isnan(y))
-    return x * np.log(np.where(idle, 1, y))
+    return np.where(idle, harmless, y).astype(np.result_type(x, y), copy=False)
+
+
+def _typed(y: Any, x_spec: Any) -> Any:
+    """y; a Python number in the type of x, since np.log would make a float64 of it."""
+    return y if hasattr(y, "dtype") else np.asarray(y, x_spec.dtype)
+
+
+def _xlogy(x: Any, y: Any) -> Any:
+    """x·log(y), and 0 where x = 0."""
+    return x * np.log(_in_use(x, y, 1))
 
 
 def _xlog1py(x: Any, y: Any) -> Any:
-    """x·log1p(y), and 0 where x = 0, unless y is NaN."""
-    idle = np.logical_and(np.equal(x, 0), ~np.isnan(y))
-    return x * np.log1p(np.where(idle, 0, y))
+    """x·log1p(y), and 0 where x = 0."""
+    return x * np.log1p(_in_use(x, y, 0))
 
 
 def _ratio(x: Any, y: Any) -> Any:
@@ -188,8 +208,8 @@ def _zero_weight(y: float) -> Any:
 xlogy = elementwise(
     "xlogy",
     _xlogy,
-    (lambda y: np.log(y), _ratio),
-    samples=pairs_within((-2.0, 2.0), (0.3, 2.0), complex_too=True),
+    (lambda y, x_spec: np.log(_typed(y, x_spec)), _ratio),
+    samples=_with_constants(pairs_within((-2.0, 2.0), (0.3, 2.0), complex_too=True)),
     edges=_zero_weight(0.0),
     bad=_unequal_shapes,
     doc="x·log(y), 0 where x = 0; there its derivative by y is 0, and by x it is log(y).",
@@ -197,8 +217,8 @@ xlogy = elementwise(
 xlog1py = elementwise(
     "xlog1py",
     _xlog1py,
-    (lambda y: np.log1p(y), lambda x, y: _ratio(x, 1 + y)),
-    samples=pairs_within((-2.0, 2.0), (-0.6, 2.0), complex_too=True),
+    (lambda y, x_spec: np.log1p(_typed(y, x_spec)), lambda x, y: _ratio(x, 1 + y)),
+    samples=_with_constants(pairs_within((-2.0, 2.0), (-0.6, 2.0), complex_too=True)),
     edges=_zero_weight(-1.0),
     bad=_unequal_shapes,
     doc="x·log1p(y), 0 where x = 0.",

@@ -148,4 +148,39 @@ def _ptp_samples() -> list[Sample]:
     return [sample(x), sample(x, axis=-1, keepdims=True), sample(x, axis=(0, 1))]
 
 
-ptp = composite("ptp", _ptp, samples=_ptp_samples, numpy=(np.ptp,), edges=_ties_of_two, bad=bad_axes)
+def _level() -> list[Sample]:
+    return [sample(np.ones(3)), sample(np.array([[2.0, 0.0, 2.0], [1.0, 1.0, 1.0]]), axis=1)]
+
+
+ptp = composite("ptp", _ptp, samples=_ptp_samples, numpy=(np.ptp,), edges=_level, bad=bad_axes)
+
+
+# -- where the extremum is ---------------------------------------------------------------------
+
+
+def _where_it_is(function: Callable[..., Any], samples: Callable[[], list[Sample]]) -> Op:
+    """An op that gives the index of an extremum: an integer, whose derivative is zero."""
+
+    def forward(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+        return function(x, axis=axis, keepdims=keepdims)
+
+    def bad() -> list[Sample]:
+        return [sample(np.zeros((2, 3)), axis=2), sample(np.zeros((0, 2)), axis=0)]
+
+    name = function.__name__
+    return rules(name, forward, derivative=ZERO, samples=samples, numpy=(function,), bad=bad)
+
+
+def _positions() -> list[Sample]:
+    x = distinct((2, 3))
+    return [sample(x), sample(x, axis=0), sample(x, axis=-1, keepdims=True), sample(np.ones(3))]
+
+
+def _positions_with_nan() -> list[Sample]:
+    return [*_positions(), sample(np.array([[np.nan, 2.0, 1.0], [0.0, np.nan, 5.0]]), axis=1)]
+
+
+argmax = _where_it_is(np.argmax, _positions)
+argmin = _where_it_is(np.argmin, _positions)
+nanargmax = _where_it_is(np.nanargmax, _positions_with_nan)
+nanargmin = _where_it_is(np.nanargmin, _positions_with_nan)

@@ -181,8 +181,9 @@ def _max_collect(x: Any, peaks: Any, window: Sizes, stride: Sizes | None = None,
     windows, positions = _pooled("max_collect", x, window, stride, padding)
     around = padded(x, windows)
     out = np.zeros((*x.shape[:2], *positions), x.dtype)
+    zero = np.zeros((), x.dtype)
     for at, peak in zip(_places(windows, positions), peaks, strict=True):
-        np.add(out, around[at], out=out, where=peak)
+        out += np.where(peak, around[at], zero)
     return _shared(out, peaks)
 
 
@@ -191,11 +192,20 @@ def _max_spread(
 ) -> Any:
     stand_in = Spec((*y.shape[:2], *lengths), y.dtype)
     windows, positions = _pooled("max_spread", stand_in, window, stride, padding)
-    share = _shared(y, peaks)
-    out = np.zeros((*y.shape[:2], *(n + w.low + w.high for n, w in zip(lengths, windows, strict=True))), y.dtype)
+    share, zero = _shared(y, peaks), np.zeros((), y.dtype)
+    out = padded(np.zeros(stand_in.shape, y.dtype), windows)
     for at, peak in zip(_places(windows, positions), peaks, strict=True):
-        np.add(out[at], share, out=out[at], where=peak)
+        out[at] += np.where(peak, share, zero)
     return np.ascontiguousarray(out[inner(lengths, windows)])
+
+
+def _reached(peaks: Any, shape: Sequence[int], window: Any, stride: Any, padding: Any) -> Any:
+    """Which elements of images of this shape are a peak of some window."""
+    windows, positions = _pooled("max_spread", Spec(shape, np.dtype(np.int8)), window, stride, padding)
+    out = padded(np.zeros(shape, bool), windows)
+    for at, peak in zip(_places(windows, positions), peaks, strict=True):
+        out[at] |= peak
+    return out[inner(shape[2:], windows)]
 
 
 def _shared(y: Any, peaks: Any) -> Any:
@@ -208,10 +218,8 @@ def _pull_max(g: Any, x: Any, out: Any, window: Any, stride: Any, padding: Any) 
     """The adjoint goes to the largest element of each window; all others are structurally zero."""
     where = {"window": window, "stride": stride, "padding": padding}
     peaks = max_peaks(x, out, **where)
-    lengths = tuple(x.shape[2:])
-    ones = np.ones(out.shape, np.float32)
-    alive = _max_spread(ones, plain(peaks), lengths, **where) != 0
-    return Masked(max_spread(g, peaks, lengths=lengths, **where), alive)
+    alive = _reached(plain(peaks), x.shape, **where)
+    return Masked(max_spread(g, peaks, lengths=tuple(x.shape[2:]), **where), alive)
 
 
 def _push_max(t: Any, x: Any, out: Any, window: Any, stride: Any, padding: Any) -> Any:

@@ -232,7 +232,8 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         )
     chosen = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        if not hasattr(condition, "dtype") or condition.dtype.kind != "b":
+        condition = condition if hasattr(condition, "dtype") else np.asarray(condition)
+        if condition.dtype.kind != "b":
             raise DTypeError("select takes boolean conditions")
         chosen = np.where(condition, choice, chosen)
     return chosen

@@ -15,13 +15,13 @@ def scipy_special(name: str) -> Function:
     """`scipy.special.<name>`, which is looked up (and SciPy loaded) when it is first called."""
     found: Any = None
 
-    def call(*args: Any) -> Any:
+    def call(*args: Any, **options: Any) -> Any:
         nonlocal found
         if found is None:
             import scipy.special
 
             found = getattr(scipy.special, name)
-        return found(*args)
+        return found(*args, **options)
 
     call.__name__ = name
     return call
@@ -49,8 +49,8 @@ def refused(op: str, parameter: str, reason: str) -> Function:
     def partial() -> NoReturn:
         raise DerivativeError(
             f"{op} has no derivative with respect to {parameter}: {reason}.\n"
-            f"  pass {parameter} as a plain number or array (`.value` of a Variable) to differentiate "
-            "with respect to the rest."
+            f"  pass {parameter} as a plain number or array (`.value` of a Variable) to\n"
+            "  differentiate with respect to the rest."
         )
 
     return partial

@@ -1,5 +1,7 @@
 """The gamma and beta functions, their logarithms, the polygamma and Hurwitz zeta functions."""
 
+# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
+
 from __future__ import annotations
 
 from math import factorial, pi
@@ -30,7 +32,7 @@ positive_or_not = joined(within(0.2, 4.0), within(-2.9, -2.1))
 
 def _polygamma(n: Any, x: Any) -> Any:
     if np.iscomplexobj(x):
-        raise DTypeError("polygamma takes real numbers only, so a complex gamma function has one derivative")
+        raise DTypeError("polygamma takes real x only (digamma of a complex x has no derivative)")
     return _scipy_polygamma(n, x)[()]
 
 
@@ -58,10 +60,14 @@ digamma = elementwise(
     (lambda x: polygamma(1, x),),
     samples=positive_or_not,
     edges=points(1e-100, -20.5, 1e8, 1.4616321449683622),
-    numpy=("psi",),
     doc="The logarithmic derivative of the gamma function; SciPy calls it psi as well.",
 )
-psi = composite("psi", lambda x: digamma(x), samples=positive_or_not, doc="SciPy's name of digamma.")
+psi = composite(
+    "psi",
+    lambda x: digamma(x),
+    samples=positive_or_not,
+    doc="SciPy's name of digamma.",
+)
 gamma = elementwise(
     "gamma",
     scipy_special("gamma"),
@@ -88,7 +94,10 @@ loggamma = elementwise(
 
 
 def _rgamma_slope(x: Any, out: Any) -> Any:
-    """−ψ(x)/Γ(x); left of ½, by reflection, Γ(1−x)·(cos πx − ψ(1−x)·sin πx / π), smooth at poles."""
+    """−ψ(x)/Γ(x).
+
+    Left of ½, by reflection, Γ(1−x)·(cos πx − ψ(1−x)·sin πx / π), smooth at the poles of Γ.
+    """
     left = np.real(plain(x)) < 0.5
     r = np.where(left, x, 0.0)
     angle = pi * (r - 2 * np.round(np.real(plain(r)) / 2))  # the same sine, to full precision
@@ -108,7 +117,7 @@ zeta = elementwise(
     "zeta",
     _hurwitz,
     (
-        refused("zeta", "x", "no derivative of the Hurwitz zeta function by its exponent is known to SciPy"),
+        refused("zeta", "x", "only the derivative with respect to q is written"),
         lambda x, q: -x * zeta(x + 1, q),
     ),
     inputs=("x", "q"),
@@ -136,7 +145,8 @@ def _zeta_difference(a: Any, b: Any, s: int) -> Any:
     p, q = np.where(usual, a, 1.0), np.where(usual, b, 1.0)
     total = sum(_fall(p + j, q, s) for j in range(SUMMED_FIRST))
     p = p + SUMMED_FIRST
-    total = total + (np.log1p(q / p) if s == 1 else _fall(p, q, s - 1) / (s - 1)) + _fall(p, q, s) / 2
+    integral = np.log1p(q / p) if s == 1 else _fall(p, q, s - 1) / (s - 1)
+    total = total + integral + _fall(p, q, s) / 2
     rising = s
     for k, coefficient in enumerate(EULER_MACLAURIN, start=1):
         total = total + coefficient * rising * _fall(p, q, s + 2 * k - 1)
@@ -186,7 +196,7 @@ beta = elementwise(
 def _multigammaln(a: Any, d: int) -> Any:
     """log Γ_d(a) = d(d−1)/4·log π + Σ_{j<d} log Γ(a − j/2), for a > (d−1)/2."""
     if not isinstance(d, (int, np.integer)) or d < 1:
-        raise ArgumentError(f"multigammaln: the dimension d must be a positive whole number, not {d!r}")
+        raise ArgumentError(f"multigammaln: d must be a positive whole number, not {d!r}")
     if np.any(np.asarray(a) <= 0.5 * (d - 1)):
         raise ArgumentError(f"multigammaln: a must be greater than (d − 1)/2 = {0.5 * (d - 1)}")
     terms = sum(gammaln(a - 0.5 * j) for j in range(d))

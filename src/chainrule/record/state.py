@@ -38,10 +38,17 @@ def recording(**fields: Any) -> Iterator[None]:
         current.reset(token)
 
 
+# Rooms whose frames are never the user's line.  What is written on the public face (learn, cli)
+# counts as user code.
+INTERNAL = tuple(
+    f"chainrule.{room}" for room in ("core", "ops", "record", "diff", "explain", "optimise", "lower", "run", "view")
+)
+
+
 def user_frame(depth: int = 1) -> FrameType:
     """The innermost frame that is not chainrule's own."""
     frame: FrameType = sys._getframe(depth)
-    while frame.f_globals.get("__name__", "").startswith("chainrule") and frame.f_back is not None:
+    while frame.f_globals.get("__name__", "").startswith(INTERNAL) and frame.f_back is not None:
         frame = frame.f_back
     return frame
 

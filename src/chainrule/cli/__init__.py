@@ -1,0 +1,5 @@
+"""The `chainrule` command."""
+
+from chainrule.cli.main import main
+
+__all__ = ["main"]

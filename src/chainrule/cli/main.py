@@ -1,0 +1,65 @@
+"""Reading the command line and calling what it asks for."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from chainrule.errors import ChainruleError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The `chainrule` command; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="chainrule", description="Automatic differentiation that shows its work.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    grad = commands.add_parser("grad", help="the gradient of a formula, node by node")
+    grad.add_argument("formula", help='for example "(x + y) * z"')
+    grad.add_argument("values", nargs="+", metavar="name=value", help="x=-2 or x=[1,2,3]")
+    commands.add_parser("demo", help="a gradient, its graph, and a gradient check")
+    commands.add_parser("ops", help="every operation, one a line")
+    options = parser.parse_args(argv)
+    try:
+        return COMMANDS[options.command](options)
+    except ChainruleError as error:
+        print(f"chainrule: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+
+
+def _grad(options: argparse.Namespace) -> int:
+    from chainrule.cli.expression import function_of, value_of
+    from chainrule.errors import ArgumentError
+
+    pairs = [v.partition("=") for v in options.values]
+    for name, equals, _ in pairs:
+        if not equals or not name.isidentifier():
+            raise ArgumentError(f"write a value as name=number, not {name + equals!r}")
+    names = [name for name, _, _ in pairs]
+    from chainrule.cli.report import gradient_report
+
+    f = function_of(options.formula, names)
+    _say(gradient_report(f, options.formula, [value_of(text) for _, _, text in pairs], names))
+    return 0
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from chainrule.cli.report import demo_report
+
+    for part in demo_report():
+        _say(part)
+    return 0
+
+
+def _ops(options: argparse.Namespace) -> int:
+    from chainrule.core.op import OPS
+
+    for name in sorted(OPS):
+        _say(f"{name:24} {OPS[name].__doc__}")
+    return 0
+
+
+def _say(text: str) -> None:
+    print(text)  # noqa: T201 - printing is what a command does
+
+
+COMMANDS = {"grad": _grad, "demo": _demo, "ops": _ops}

@@ -1,0 +1,68 @@
+"""What the commands print: a gradient with its graph, and the tour that `make demo` shows."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.graph import Graph
+from chainrule.diff.gradient import grad
+from chainrule.errors import ShapeError
+from chainrule.explain.check import check_grads
+from chainrule.record.trace import trace
+from chainrule.view.table import shown, table_text
+
+
+def gradient_report(f: Callable[..., Any], formula: str, values: Sequence[Any], names: Sequence[str]) -> str:
+    """Value, table of values and adjoints, and how well it agrees with central differences."""
+    graph = named(trace(f, *values), names)
+    run = graph.forward(*values)
+    out = run.value(graph.outputs[0])
+    if len(graph.outputs) != 1 or np.shape(out) != ():
+        raise ShapeError(f"{formula} has the shape {np.shape(out)}; a gradient needs one number, so take its sum(…)")
+    check = check_grads(f, *values)
+    return "\n".join(
+        [
+            "",
+            f"  f = {formula} = {shown(out)}",
+            "",
+            table_text(run.backward()),
+            "",
+            f"  checked against central differences: largest difference {check.largest:.0e}",
+            "",
+        ]
+    )
+
+
+def named(graph: Graph, names: Sequence[str], title: str = "f") -> Graph:
+    """The graph with its leaves and itself called as the user calls them."""
+    for leaf, name in zip(graph.leaves, names, strict=True):
+        leaf.name = name
+    return replace(graph, name=title)
+
+
+def density(x: Any, mu: Any, sigma: Any) -> Any:
+    """Log-density of a normal distribution, in plain NumPy."""
+    z = (x - mu) / sigma
+    return -0.5 * z**2 - np.log(sigma)
+
+
+def demo_report() -> Iterator[str]:
+    """A gradient of NumPy code, its graph with values and adjoints, a check, a wrong rule found."""
+    point = (1.2, 0.3, 0.8)
+    source = inspect.getsource(density).strip()
+    yield "A function in plain NumPy:\n"
+    yield "\n".join(f"    {line}" for line in source.splitlines())
+    yield f"\nIts gradient with respect to mu and sigma at {point}:\n"
+    g_mu, g_sigma = grad(density, (1, 2))(*point)
+    yield f"    cr.grad(density, (1, 2))(1.2, 0.3, 0.8)  =  ({g_mu:.6f}, {g_sigma:.6f})"
+    yield "\nThe same, node by node:\n"
+    graph = trace(density, *point)
+    yield table_text(graph.forward(*point).backward())
+    yield "\nAnd checked:\n"
+    yield f"    {check_grads(density, *point)}"
+    yield '\nNext: chainrule grad "(x + y) * z" x=-2 y=5 z=-4\n'

@@ -1,0 +1,446 @@
+"""Products of vectors, matrices and tensors: matmul, dot, tensordot, kron, cross and their friends."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.op import Sample, sample
+from chainrule.core.rule import conjugate
+from chainrule.core.spec import Spec, broadcast_shapes
+from chainrule.errors import ShapeError
+from chainrule.ops.define import composite, multilinear
+from chainrule.ops.samples import draw
+
+
+def array(x: Any) -> Any:
+    """An operand with a shape: a nested list becomes an array, everything else stays."""
+    return x if hasattr(x, "shape") else np.asarray(x)
+
+
+def transposed(x: Any) -> Any:
+    """The last two axes swapped."""
+    n = x.ndim
+    return x.T if n == 2 else np.transpose(x, (*range(n - 2), n - 1, n - 2))
+
+
+def adjoint(x: Any) -> Any:
+    """The conjugate transpose of the last two axes."""
+    return transposed(conjugate(x))
+
+
+def complexes(shape: tuple[int, ...], seed: int = 0) -> Any:
+    """Complex test numbers."""
+    return draw(shape, -1.5, 1.5, seed) + 1j * draw(shape, -1.5, 1.5, seed + 50)
+
+
+# -- matmul ----------------------------------------------------------------------------------
+
+
+def _matmul_first(g: Any, y: Any) -> Any:
+    """g yᴴ; where x was a vector, y* g."""
+    y = conjugate(y)
+    if y.ndim == 1:
+        return g[..., None] * y
+    if g.ndim == y.ndim - 1:  # x was a vector
+        return y @ g if y.ndim == 2 else (y @ g[..., None])[..., 0]
+    return g @ transposed(y)
+
+
+def _matmul_second(g: Any, x: Any, y: Any) -> Any:
+    """xᴴ g; one matrix y behind a stack of x is one large product, not a stack of them summed."""
+    x = conjugate(x)
+    if x.ndim == 1:
+        return x * g if g.ndim == 0 else x[:, None] * g[..., None, :]
+    if x.ndim == 2 and g.ndim == 1:
+        return g @ x
+    if y.ndim <= 2 < x.ndim:
+        rows = math.prod(x.shape[:-1])
+        return np.reshape(x, (rows, x.shape[-1])).T @ np.reshape(g, (rows, *y.shape[1:]))
+    return transposed(x) @ g
+
+
+def _matmul_spec(x: Any, y: Any) -> Spec:
+    a, b = Spec.of(x), Spec.of(y)
+    what = f"matmul of {a.shape} and {b.shape}"
+    if not a.shape or not b.shape:
+        raise ShapeError(f"{what}: a number has no axis to sum over; multiply by it with *.")
+    k = b.shape[-2] if b.ndim > 1 else b.shape[0]
+    if a.shape[-1] != k:
+        hint = "; if the second is stored (out, in), use its transpose: x @ y.T"
+        fits = b.ndim > 1 and a.shape[-1] == b.shape[-1]
+        differ = f"the inner sizes {a.shape[-1]} and {k} differ"
+        raise ShapeError(f"{what}: {differ}{hint if fits else ''}.")
+    try:
+        stack = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
+    except ShapeError as error:
+        raise ShapeError(f"{what}: the stacks of matrices differ, {error}.") from None
+    last = b.shape[-1:] if b.ndim > 1 else ()
+    return Spec((*stack, *a.shape[-2:-1], *last), np.result_type(a.dtype, b.dtype))
+
+
+MATMUL_SHAPES = (
+    ((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((5, 2, 3), (3, 4)),
+    ((2, 3), (5, 3, 4)), ((5, 2, 3), (5, 3, 2)), ((5, 1, 2, 3), (4, 3, 2)), ((3,), (4, 3, 2)),
+    ((4, 2, 3), (3,)), ((2, 0), (0, 3)), ((0, 3), (3, 2)), ((4, 0, 3), (3, 2)),
+)  # fmt: skip
+
+
+def pairs_of(shapes: Sequence[Any], **attrs: Any) -> Any:
+    """Samples of a product: a pair of each shape, one of them also complex and in float32."""
+
+    def samples() -> list[Sample]:
+        found = [sample(draw(a, -2, 2), draw(b, -2, 2, 1), **attrs) for a, b in shapes]
+        a, b = shapes[0]
+        found.append(sample(complexes(a), complexes(b, 1), **attrs))
+        found.append(sample(draw(a, -2, 2).astype("f"), draw(b, -2, 2, 1).astype("f"), **attrs))
+        return found
+
+    return samples
+
+
+def _matmul_samples() -> list[Sample]:
+    every = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((5, 2, 3), (3, 2)), ((2, 3), (5, 3, 2))]
+    mixed = sample(complexes((2, 3)), draw((3, 2), -2, 2))
+    complex_ones = [sample(complexes(a), complexes(b, 1)) for a, b in every]
+    return [*pairs_of(MATMUL_SHAPES)(), *complex_ones, mixed]
+
+
+matmul = multilinear(
+    "matmul",
+    operator.matmul,
+    (_matmul_first, _matmul_second),
+    samples=_matmul_samples,
+    bad=lambda: [
+        sample(np.ones((3, 3)), np.ones((4, 2))),
+        sample(np.ones((2, 3)), np.ones((5, 3))),
+        sample(np.ones((2, 3)), np.float64(1.0)),
+        sample(np.ones((2, 2, 3)), np.ones((3, 3, 2))),
+    ],
+    spec=_matmul_spec,
+    numpy=(np.matmul, np.linalg.matmul),
+    reference=np.matmul,
+)
+
+
+# -- tensordot, and the products that are one ------------------------------------------------
+
+
+def _listed(axes: Any) -> list[int]:
+    return [int(a) for a in axes] if isinstance(axes, (list, tuple, np.ndarray)) else [int(axes)]
+
+
+def _summed(axes: Any, a: int, b: int) -> tuple[list[int], list[int]]:
+    """The axes summed over, as positive numbers, of operands with a and b axes."""
+    if isinstance(axes, (int, np.integer)):
+        return list(range(a - axes, a)), list(range(axes))
+    left, right = (_listed(side) for side in axes)
+    return [i % a if a else i for i in left], [i % b if b else i for i in right]
+
+
+def _partner_axes(g: Any, other: Any, axes: Any) -> int:
+    """How many axes the operand had whose product with `other` over `axes` is shaped as g."""
+    count = axes if isinstance(axes, (int, np.integer)) else len(_listed(axes[0]))
+    return int(g.ndim - other.ndim + 2 * count)
+
+
+def _kept(ndim: int, summed: list[int]) -> list[int]:
+    return [i for i in range(ndim) if i not in summed]
+
+
+def _tensordot_first(g: Any, y: Any, axes: Any) -> Any:
+    """g and y* summed over the axes that came from y, in the order of x."""
+    ndim = _partner_axes(g, y, axes)
+    left, right = _summed(axes, ndim, y.ndim)
+    mine = _kept(ndim, left)
+    found = tensordot(g, conjugate(y), axes=(tuple(range(len(mine), g.ndim)), tuple(_kept(y.ndim, right))))
+    order = [mine.index(i) if i in mine else _place(left.index(i), right, len(mine)) for i in range(ndim)]
+    return np.transpose(found, order)
+
+
+def _tensordot_second(g: Any, x: Any, axes: Any) -> Any:
+    """x* and g summed over the axes that came from x, in the order of y."""
+    ndim = _partner_axes(g, x, axes)
+    left, right = _summed(axes, x.ndim, ndim)
+    mine, others = _kept(ndim, right), _kept(x.ndim, left)
+    found = tensordot(conjugate(x), g, axes=(tuple(others), tuple(range(len(others)))))
+    order = [
+        len(left) + mine.index(i) if i in mine else _place(right.index(i), left, 0) for i in range(ndim)
+    ]
+    return np.transpose(found, order)
+
+
+def _place(k: int, partners: list[int], start: int) -> int:
+    """Where the k-th summed axis stands after `start` others: its partners stay in their order."""
+    return start + sorted(partners).index(partners[k])
+
+
+def _tensordot_spec(x: Any, y: Any, axes: Any = 2) -> Spec:
+    a, b = Spec.of(x), Spec.of(y)
+    what = f"tensordot of {a.shape} and {b.shape} over {axes}"
+    if isinstance(axes, int) and axes > min(a.ndim, b.ndim):
+        raise ShapeError(f"{what}: an operand has fewer axes than are to be summed.")
+    left, right = _summed(axes, a.ndim, b.ndim)
+    sizes = [a.shape[i] for i in left], [b.shape[i] for i in right]
+    if sizes[0] != sizes[1]:
+        raise ShapeError(f"{what}: the axes to be summed have sizes {sizes[0]} and {sizes[1]}.")
+    shape = [a.shape[i] for i in _kept(a.ndim, left)] + [b.shape[i] for i in _kept(b.ndim, right)]
+    return Spec(tuple(shape), np.result_type(a.dtype, b.dtype))
+
+
+def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
+    return np.tensordot(x, y, axes=axes)[()]
+
+
+def _tensordots() -> list[Sample]:
+    a, b = draw((2, 3, 4), -2, 2), draw((4, 3, 5), -2, 2, 1)
+    return [
+        sample(a, b, axes=((1, 2), (1, 0))),
+        sample(a, b, axes=((-1,), (0,))),
+        sample(a, b, axes=(2, 0)),
+        sample(a, draw((3, 4, 2), -2, 2), axes=2),
+        sample(a, a, axes=3),
+        sample(a, draw((2,), -2, 2), axes=0),
+        sample(complexes((2, 3)), complexes((2, 4)), axes=((0,), (0,))),
+        sample(draw((2, 3), -2, 2).astype("f"), draw((3, 2), -2, 2).astype("f"), axes=1),
+    ]
+
+
+tensordot = multilinear(
+    "tensordot",
+    _tensordot,
+    (_tensordot_first, _tensordot_second),
+    samples=_tensordots,
+    bad=lambda: [
+        sample(np.ones((2, 3)), np.ones((3, 4)), axes=((0,), (0,))),
+        sample(np.ones((2, 3)), np.ones((3,)), axes=2),
+    ],
+    spec=_tensordot_spec,
+    numpy=(np.tensordot, np.linalg.tensordot),
+)
+
+
+def _dot(a: Any, b: Any) -> Any:
+    a, b = array(a), array(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return np.multiply(a, b)
+    if (a.ndim > 2 and b.ndim > 1) or (b.ndim > 2 and a.ndim > 1):
+        return tensordot(a, b, axes=((a.ndim - 1,), (b.ndim - 2,)))
+    return matmul(a, b)
+
+
+dot = composite(
+    "dot",
+    _dot,
+    inputs=("a", "b"),
+    samples=pairs_of(
+        [((2, 3), (3, 4)), ((), (3,)), ((2, 2), ()), ((3,), (3,)), ((3,), (4, 3, 2)), ((2, 3), (4, 3, 2))]
+    ),
+    bad=lambda: [sample(np.ones(3), np.ones(4)), sample(np.ones((2, 2, 3)), np.ones((2, 2)))],
+    numpy=(np.dot,),
+)
+
+
+def _inner(a: Any, b: Any) -> Any:
+    a, b = array(a), array(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return np.multiply(a, b)
+    return tensordot(a, b, axes=((a.ndim - 1,), (b.ndim - 1,)))
+
+
+inner = composite(
+    "inner",
+    _inner,
+    inputs=("a", "b"),
+    samples=pairs_of([((2, 3), (4, 3)), ((3,), (3,)), ((), (2, 2)), ((2, 3), (3,)), ((2, 2, 3), (3,))]),
+    bad=lambda: [sample(np.ones((2, 3)), np.ones((3, 2)))],
+    numpy=(np.inner,),
+)
+vdot = composite(
+    "vdot",
+    lambda a, b: matmul(conjugate(np.reshape(array(a), -1)), np.reshape(array(b), -1)),
+    inputs=("a", "b"),
+    samples=pairs_of([((2, 3), (3, 2)), ((3,), (3,)), ((), ()), ((0,), (0,))]),
+    bad=lambda: [sample(np.ones((2, 3)), np.ones(5))],
+    numpy=(np.vdot,),
+    doc="The sum of conj(a)·b over all elements.",
+)
+outer = composite(
+    "outer",
+    lambda a, b: np.reshape(array(a), (-1, 1)) * np.reshape(array(b), (1, -1)),
+    inputs=("a", "b"),
+    samples=pairs_of([((2,), (3,)), ((2, 2), (3, 1)), ((), (2,)), ((0,), (2,))]),
+    numpy=(np.outer, np.linalg.outer),
+)
+
+
+def _kron(a: Any, b: Any) -> Any:
+    a, b = array(a), array(b)
+    ndim = max(a.ndim, b.ndim)
+    rows = (1,) * (ndim - a.ndim) + a.shape
+    columns = (1,) * (ndim - b.ndim) + b.shape
+    wide = np.reshape(a, [n for m in rows for n in (m, 1)])
+    product = wide * np.reshape(b, [n for m in columns for n in (1, m)])
+    return np.reshape(product, tuple(m * n for m, n in zip(rows, columns, strict=True)))
+
+
+kron = composite(
+    "kron",
+    _kron,
+    inputs=("a", "b"),
+    samples=pairs_of([((2, 2), (3, 2)), ((2,), (3,)), ((2, 2), (3,)), ((2,), (2, 1, 3)), ((), (2,))]),
+    numpy=(np.kron,),
+)
+
+
+# -- vectors and chains ----------------------------------------------------------------------
+
+
+def _cross_spec(x: Any, y: Any) -> Spec:
+    if x.shape[-1:] != (3,) or y.shape[-1:] != (3,):
+        raise ShapeError(f"cross of {x.shape} and {y.shape}: vectors must have 2 or 3 components.")
+    return Spec(broadcast_shapes([x.shape, y.shape]), np.result_type(x.dtype, y.dtype))
+
+
+cross_vectors = multilinear(
+    "cross_vectors",
+    lambda x, y: np.cross(x, y),
+    (lambda g, y: cross_vectors(conjugate(y), g), lambda g, x: cross_vectors(g, conjugate(x))),
+    samples=pairs_of([((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (4, 3))]),
+    spec=_cross_spec,
+    doc="x × y of vectors with three components along the last axis.",
+)
+
+
+def _cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = _moved(array(a), axisa, -1), _moved(array(b), axisb, -1)
+    planar = a.shape[-1:] == (2,), b.shape[-1:] == (2,)
+    out = cross_vectors(_padded(a) if planar[0] else a, _padded(b) if planar[1] else b)
+    return out[..., 2] if all(planar) else _moved(out, -1, axisc)
+
+
+def _moved(x: Any, source: int, target: int) -> Any:
+    """np.moveaxis of one axis."""
+    source, target = source % x.ndim, target % x.ndim
+    if source == target:
+        return x
+    order = [i for i in range(x.ndim) if i != source]
+    order.insert(target, source)
+    return np.transpose(x, order)
+
+
+def _padded(x: Any) -> Any:
+    """Vectors in the plane, with a third component 0."""
+    return np.concatenate([x, np.zeros((*x.shape[:-1], 1), x.dtype)], axis=-1)
+
+
+cross = composite(
+    "cross",
+    _cross,
+    inputs=("a", "b"),
+    samples=lambda: [
+        *pairs_of([((3,), (3,)), ((4, 3), (3,)), ((2, 1, 3), (4, 3))])(),
+        sample(draw((3, 2), -2, 2), draw((2, 3), -2, 2), axisa=0, axisc=0),
+        sample(draw((3, 2), -2, 2), draw((3, 2), -2, 2, 1), axis=0),
+    ],
+    bad=lambda: [sample(np.ones((2, 4)), np.ones((2, 4)))],
+    numpy=(np.cross, np.linalg.cross),
+)
+
+
+def _vecdot(x: Any, y: Any, axis: int = -1, keepdims: bool = False) -> Any:
+    x, y = _moved(array(x), axis, -1), _moved(array(y), axis, -1)
+    out = matmul(conjugate(x)[..., None, :], y[..., :, None])[..., 0, 0]
+    return np.reshape(out, _with_one(out.shape, axis)) if keepdims else out
+
+
+def _with_one(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    at = axis % (len(shape) + 1)
+    return (*shape[:at], 1, *shape[at:])
+
+
+vecdot = composite(
+    "vecdot",
+    _vecdot,
+    inputs=("x", "y"),
+    samples=lambda: [
+        *pairs_of([((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (4, 3))])(),
+        sample(draw((3, 2), -2, 2), draw((3, 2), -2, 2, 1), axis=0),
+    ],
+    bad=lambda: [sample(np.ones((2, 3)), np.ones((2, 4)))],
+    numpy=(np.vecdot, np.linalg.vecdot),
+    doc="The sum of conj(x)·y along one axis.",
+)
+matvec = composite(
+    "matvec",
+    lambda x, y: matmul(array(x), array(y)[..., :, None])[..., 0],
+    inputs=("x", "y"),
+    samples=pairs_of([((2, 3), (3,)), ((4, 2, 3), (3,)), ((2, 3), (4, 3)), ((5, 1, 2, 3), (4, 3))]),
+    bad=lambda: [sample(np.ones((2, 3)), np.ones(2))],
+    numpy=(getattr(np, "matvec", "matvec"),),  # NumPy 2.2
+)
+vecmat = composite(
+    "vecmat",
+    lambda x, y: matmul(conjugate(array(x))[..., None, :], array(y))[..., 0, :],
+    inputs=("x", "y"),
+    samples=pairs_of([((2,), (2, 3)), ((2,), (4, 2, 3)), ((4, 2), (2, 3)), ((4, 2), (5, 1, 2, 3))]),
+    bad=lambda: [sample(np.ones(3), np.ones((2, 3)))],
+    numpy=(getattr(np, "vecmat", "vecmat"),),
+    doc="conj(x) @ y for stacks of vectors x.",
+)
+
+
+def _multi_dot(*arrays: Any) -> Any:
+    if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
+        arrays = tuple(arrays[0])
+    chain = [array(a) for a in arrays]
+    sizes = [1 if chain[0].ndim == 1 else chain[0].shape[0]]
+    sizes += [a.shape[0] if a.ndim == 1 and i == 0 else a.shape[-1] if a.ndim > 1 else 1 for i, a in enumerate(chain)]
+    splits = _cheapest_splits(sizes)
+
+    def product(first: int, last: int) -> Any:
+        if first == last:
+            return chain[first]
+        middle = splits[first, last]
+        return matmul(product(first, middle), product(middle + 1, last))
+
+    return product(0, len(chain) - 1)
+
+
+def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split each stretch of a chain of matrices sizes[i] × sizes[i+1], by least work."""
+    count = len(sizes) - 1
+    work = {(i, i): 0 for i in range(count)}
+    splits = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            options = {
+                k: work[i, k] + work[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)
+            }
+            splits[i, j] = min(options, key=options.__getitem__)
+            work[i, j] = options[splits[i, j]]
+    return splits
+
+
+multi_dot = composite(
+    "multi_dot",
+    _multi_dot,
+    inputs=("xs",),
+    variadic=True,
+    samples=lambda: [
+        sample(draw((2, 3), -2, 2), draw((3, 4), -2, 2), draw((4, 2), -2, 2), draw((2, 5), -2, 2)),
+        sample(draw((3,), -2, 2), draw((3, 4), -2, 2), draw((4,), -2, 2)),
+        sample(draw((2, 3), -2, 2), draw((3, 4), -2, 2)),
+    ],
+    bad=lambda: [sample(np.ones((2, 3)), np.ones((3, 4)), np.ones((3, 4)))],
+    numpy=(np.linalg.multi_dot,),
+)

@@ -1,0 +1,240 @@
+"""The incomplete gamma and beta functions and the densities that are their slopes."""
+
+# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb, pi
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.op import Sample, Samples, sample
+from chainrule.ops.define import elementwise
+from chainrule.ops.samples import draw, pairs_within, point_pairs
+from chainrule.ops.special import in_double, polynomial, refused, scipy_special
+from chainrule.ops.special_gamma import digamma, polygamma
+
+LARGE = 20.0  # from here Stirling's series is exact to the last bit
+STIRLING = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188]
+NEGLIGIBLE = 45.0  # e^−45 of the peak is below rounding: where an integral is cut off
+
+_gammainc, _gammaincc = scipy_special("gammainc"), scipy_special("gammaincc")
+_rgamma, _betaln = scipy_special("rgamma"), scipy_special("betaln")
+_xlogy, _xlog1py = scipy_special("xlogy"), scipy_special("xlog1py")
+_psi, _polygamma = scipy_special("psi"), scipy_special("polygamma")
+
+
+def _stirling(a: Any) -> Any:
+    """log Γ(a) − ((a − ½) log a − a + ½ log 2π), for a ≥ 20."""
+    return polynomial(STIRLING, 1 / (a * a)) / a
+
+
+def _distance(deviation: Any) -> Any:
+    """y − log(1 + y): what the exponent loses at relative distance y from a density's centre."""
+    return deviation - np.log1p(deviation)
+
+
+@in_double
+def _gamma_density(a: Any, x: Any) -> Any:
+    """x^{a−1} e^{−x} / Γ(a); for large a in Loader's form, whose exponent does not cancel."""
+    scale = _rgamma(np.minimum(a, LARGE))
+    directly = np.where(scale == 0, 0.0, scale * np.exp(_xlogy(np.minimum(a, LARGE) - 1, x) - x))
+    n = np.maximum(a, LARGE)
+    centred = np.sqrt(n / (2 * pi)) * np.exp(-n * _distance((x - n) / n) - _stirling(n))
+    return np.where(a < LARGE, directly, np.where(x == 0, 0.0, centred / x))
+
+
+gamma_density = elementwise(
+    "gamma_density",
+    _gamma_density,
+    (
+        lambda a, x, out: out * (np.log(x) - digamma(a)),
+        lambda a, x, out: gamma_density(a - 1, x) - out,
+    ),
+    inputs=("a", "x"),
+    samples=pairs_within((1.2, 4.0), (0.3, 5.0)),
+    edges=point_pairs((1e6, 1e6), (25.0, 1e-300)),
+    doc="x^(a−1) e^−x / Γ(a), the density of the gamma distribution.",
+)
+
+
+@cache
+def _legendre() -> list[tuple[float, float]]:
+    """Nodes and weights of Gauss–Legendre quadrature on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
+
+
+def _bell(cumulants: list[Any]) -> Any:
+    """The complete Bell polynomial: (e^f)⁽ⁿ⁾/e^f, from the first n derivatives of f."""
+    found: list[Any] = [1.0]
+    for n in range(len(cumulants)):
+        found.append(sum(comb(n, i) * found[n - i] * cumulants[i] for i in range(n + 1)))
+    return found[-1]
+
+
+def _log_slopes(first: Any, a: Any, order: int, polygamma: Any = polygamma) -> list[Any]:
+    """The a-derivatives of log(t^{a−1}/Γ(a)): `first` is log t − ψ(a), then −ψ'(a), −ψ''(a), …"""
+    return [first, *(-polygamma(n, a) for n in range(1, order))]
+
+
+def _cut_off(a: Any, x: Any, lower: Any) -> Any:
+    """How far, in log t, the integrand of a gamma integral is to be followed from x."""
+    squared = (NEGLIGIBLE + np.sqrt(NEGLIGIBLE**2 + 8 * NEGLIGIBLE * x)) / (2 * x)
+    below = np.minimum(squared, (NEGLIGIBLE + x) / a)
+    tail = np.where(x > a, NEGLIGIBLE / (x - a), np.inf)
+    above = np.minimum(np.sqrt(2 * NEGLIGIBLE / x), np.maximum(2.0, np.log(4 * NEGLIGIBLE / x)))
+    return np.where(lower, -below, np.minimum(tail, above))
+
+
+@in_double
+def _gammainc_derivative(a: Any, x: Any, order: int) -> Any:
+    """∂ⁿP/∂aⁿ: the mean over t of the n-th a-derivative of the density, times P, or −Q for x > a.
+
+    With t = x e^s the density is ∝ exp(a s − x (e^s − 1)) ds.  Below x an exponent a < 1 is raised
+    by P(a, x) = P(a+1, x) + x^a e^{−x} / Γ(a+1).  On each side every term has one sign at order 1.
+    """
+    raised = np.where(a < 1, a + 1, a)
+    lower = x <= raised
+    shape = np.where(lower, raised, a)
+    start, span = np.log(x) - _psi(shape), _cut_off(shape, x, lower)
+    slopes = _log_slopes(start, shape, order, _polygamma)
+    mass, moment = 0.0, 0.0
+    for node, weight in _legendre():
+        s = span * node
+        density = weight * np.exp(shape * s - x * np.expm1(s))
+        mass, moment = mass + density, moment + density * _bell([start + s, *slopes[1:]])
+    total = np.where(lower, _gammainc(shape, x), -_gammaincc(shape, x)) * moment / mass
+    step = _log_slopes(np.log(x) - _psi(raised), raised, order, _polygamma)
+    total = total + np.where(lower & (a < 1), _gamma_density(raised, x) * _bell(step), 0.0)
+    return np.where((x == 0) | np.isinf(x), 0.0, total)
+
+
+def _gammainc_derivative_slope(a: Any, x: Any, order: int) -> Any:
+    """∂ⁿ/∂aⁿ of the density x^{a−1} e^{−x} / Γ(a)."""
+    return gamma_density(a, x) * _bell(_log_slopes(np.log(x) - digamma(a), a, order))
+
+
+gammainc_derivative = elementwise(
+    "gammainc_derivative",
+    _gammainc_derivative,
+    (
+        lambda a, x, order: gammainc_derivative(a, x, order=order + 1),
+        _gammainc_derivative_slope,
+    ),
+    inputs=("a", "x"),
+    samples=lambda: [sample(draw((2, 3), 0.5, 4), draw((3,), 0.3, 5, 1), order=n) for n in (1, 2)],
+    doc="The derivative of gammainc by its parameter a, of the given order (1 or more).",
+)
+gammainc = elementwise(
+    "gammainc",
+    _gammainc,
+    (
+        lambda a, x: gammainc_derivative(a, x, order=1),
+        lambda a, x: gamma_density(a, x),
+    ),
+    inputs=("a", "x"),
+    samples=pairs_within((0.5, 4.0), (0.3, 5.0)),
+    edges=point_pairs((1.0, 0.0), (2.0, 0.0), (1e6, 1e6), (0.5, 1e-300), (3.0, 1e3)),
+    doc="The regularised lower incomplete gamma function P(a, x).",
+)
+gammaincc = elementwise(
+    "gammaincc",
+    _gammaincc,
+    (lambda a, x: -gammainc_derivative(a, x, order=1), lambda a, x: -gamma_density(a, x)),
+    inputs=("a", "x"),
+    samples=pairs_within((0.5, 4.0), (0.3, 5.0)),
+    edges=point_pairs((1.0, 0.0), (2.0, 0.0), (1e6, 1e6), (0.5, 1e-300), (3.0, 1e3)),
+    doc="The regularised upper incomplete gamma function Q(a, x) = 1 − P(a, x).",
+)
+
+# ---- beta ---------------------------------------------------------------------------------------
+
+NO_SHAPE = "only the derivative with respect to x is written"
+
+
+def _falling(a: Any, count: int) -> Any:
+    """(a − 1)(a − 2)… , `count` factors."""
+    product = np.ones_like(a)
+    for i in range(count):
+        product = product * (a - 1 - i)
+    return product
+
+
+@in_double
+def _beta_density(a: Any, b: Any, x: Any, left: int = 0, right: int = 0) -> Any:
+    """x^{a−1} (1−x)^{b−1} / B(a, b), its factors differentiated `left` and `right` times."""
+    factor = _falling(a, left) * _falling(b, right)
+    exponent = _xlogy(a - 1 - left, x) + _xlog1py(b - 1 - right, -x) - _betaln(a, b)
+    p, q = np.maximum(a, LARGE), np.maximum(b, LARGE)
+    centred = -p * _distance((x * (p + q) - p) / p) - q * _distance((p - x * (p + q)) / q)
+    centred = centred - _stirling(p) - _stirling(q) + _stirling(p + q)
+    centred = centred + 0.5 * np.log(p * (q / (2 * pi * (p + q))))
+    centred = centred - (1 + left) * np.log(x) - (1 + right) * np.log1p(-x)
+    inside = (x > 0) & (x < 1)
+    exponent = np.where((a >= LARGE) & (b >= LARGE) & inside, centred, exponent)
+    return np.where(factor == 0, 0.0, factor * np.exp(exponent))
+
+
+def _beta_density_slope(a: Any, b: Any, x: Any, left: int, right: int) -> Any:
+    """The product rule: the left factor once more, and the right one, which falls with x."""
+    first = beta_density(a, b, x, left=left + 1, right=right)
+    return first - beta_density(a, b, x, left=left, right=right + 1)
+
+
+def _shapes_and(low: float, high: float) -> Samples:
+    """Samples whose first two arguments are plain numbers or whole-number arrays."""
+
+    def samples() -> list[Sample]:
+        return [
+            sample(2.5, 1.5, draw((3,), low, high)),
+            sample(0.7, 3.0, draw((2, 2), low, high)),
+            sample(30.0, 40.0, draw((3,), 0.35, 0.55)),
+            sample(np.array([2, 3, 4]), 2, draw((2, 3), low, high)),
+            sample(1.5, 2.0, draw((3,), low, high).astype(np.float32)),
+        ]
+
+    return samples
+
+
+beta_density = elementwise(
+    "beta_density",
+    _beta_density,
+    (
+        refused("beta_density", "a", NO_SHAPE),
+        refused("beta_density", "b", NO_SHAPE),
+        _beta_density_slope,
+    ),
+    inputs=("a", "b", "x"),
+    samples=_shapes_and(0.2, 0.8),
+    edges=lambda: [sample(1.0, 3.0, np.float64(0)), sample(2.0, 1.0, np.float64(1))],
+    doc="x^(a−1) (1−x)^(b−1) / B(a, b), the density of the beta distribution.",
+)
+betainc = elementwise(
+    "betainc",
+    scipy_special("betainc"),
+    (
+        refused("betainc", "a", NO_SHAPE),
+        refused("betainc", "b", NO_SHAPE),
+        lambda a, b, x: beta_density(a, b, x),
+    ),
+    inputs=("a", "b", "x"),
+    samples=_shapes_and(0.2, 0.8),
+    edges=lambda: [sample(1.0, 3.0, np.float64(0)), sample(2.0, 1.0, np.float64(1))],
+    doc="The regularised incomplete beta function I_x(a, b).",
+)
+betaincc = elementwise(
+    "betaincc",
+    scipy_special("betaincc"),
+    (
+        refused("betaincc", "a", NO_SHAPE),
+        refused("betaincc", "b", NO_SHAPE),
+        lambda a, b, x: -beta_density(a, b, x),
+    ),
+    inputs=("a", "b", "x"),
+    samples=_shapes_and(0.2, 0.8),
+    edges=lambda: [sample(1.0, 3.0, np.float64(0)), sample(2.0, 1.0, np.float64(1))],
+    doc="1 − I_x(a, b), the complement of the regularised incomplete beta function.",
+)

@@ -1,0 +1,203 @@
+"""Entropies, robust losses and power transforms, as scipy.special has them."""
+
+from __future__ import annotations
+
+from math import factorial
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.masked import plain
+from chainrule.core.op import sample
+from chainrule.ops.define import elementwise
+from chainrule.ops.samples import draw, pairs_within, point_pairs, points, positives
+from chainrule.ops.special import in_double, polynomial, scipy_special
+from chainrule.ops.special_integrals import exprel_derivative
+
+positive_pairs = pairs_within((0.2, 3.0), (0.2, 3.0))
+
+# ---- entropies ----------------------------------------------------------------------------------
+
+entr = elementwise(
+    "entr",
+    scipy_special("entr"),
+    (lambda x: -np.log(x) - 1,),
+    samples=positives,
+    edges=points(1e-300, 1.0, 1e300),
+    doc="−x log x, 0 at 0, where its slope is infinite.",
+)
+
+
+def _log_ratio(x: Any, y: Any) -> Any:
+    """log(x/y), to full precision also where x ≈ y."""
+    close = np.abs(plain(x) - plain(y)) < 0.5 * plain(y)
+    return np.where(close, np.log1p((x - y) / y), np.log(x / y))
+
+
+def _no_mass(x: Any, y: Any) -> Any:
+    """Where x = y = 0: the value is 0 for every y, and the quotient x/y is to count as 0."""
+    return (plain(x) == 0) & (plain(y) == 0)
+
+
+def _rel_entr_by_y(x: Any, y: Any) -> Any:
+    """−x/y."""
+    return -x / np.where(_no_mass(x, y), 1.0, y)
+
+
+def _kl_div_by_y(x: Any, y: Any) -> Any:
+    """1 − x/y, as (y − x)/y."""
+    empty = _no_mass(x, y)
+    return np.where(empty, 1.0, (y - x) / np.where(empty, 1.0, y))
+
+
+rel_entr = elementwise(
+    "rel_entr",
+    scipy_special("rel_entr"),
+    (lambda x, y: _log_ratio(x, y) + 1, _rel_entr_by_y),
+    samples=positive_pairs,
+    edges=point_pairs((1.0, 1.0), (1e-300, 1.0), (1.0, 1e-300)),
+    doc="x log(x/y), 0 where x = 0.",
+)
+kl_div = elementwise(
+    "kl_div",
+    scipy_special("kl_div"),
+    (_log_ratio, _kl_div_by_y),
+    samples=positive_pairs,
+    edges=point_pairs((1.0, 1.0), (1e-300, 1.0), (1.0, 1e-300)),
+    doc="x log(x/y) − x + y, y where x = 0.",
+)
+
+# ---- robust losses ------------------------------------------------------------------------------
+
+huber = elementwise(
+    "huber",
+    scipy_special("huber"),
+    (
+        lambda delta, r: np.maximum(np.abs(r) - delta, 0.0),
+        lambda delta, r: np.minimum(np.maximum(r, -delta), delta),
+    ),
+    inputs=("delta", "r"),
+    samples=pairs_within((0.6, 1.2), (-2.5, 2.5)),
+    edges=point_pairs((1.0, 0.0), (1.0, 1.0), (1.0, -1.0), (0.0, 0.0), (1.0, 1e300)),
+    doc="r²/2 for |r| ≤ delta, beyond that delta·(|r| − delta/2).",
+)
+
+
+def _hypotenuse(delta: Any, r: Any) -> Any:
+    """√(delta² + r²), and 1 where both are 0, so that it can be divided by."""
+    origin = (plain(delta) == 0) & (plain(r) == 0)
+    return np.hypot(np.where(origin, 1.0, delta), np.where(origin, 0.0, r))
+
+
+def _pseudo_huber_by_delta(delta: Any, r: Any) -> Any:
+    """(h − δ)²/h with h = √(δ² + r²) and h − δ = r²/(h + δ)."""
+    h = _hypotenuse(delta, r)
+    excess = r * (r / (h + delta))
+    return excess * (excess / h)
+
+
+pseudo_huber = elementwise(
+    "pseudo_huber",
+    scipy_special("pseudo_huber"),
+    (_pseudo_huber_by_delta, lambda delta, r: delta * (r / _hypotenuse(delta, r))),
+    inputs=("delta", "r"),
+    samples=pairs_within((0.6, 1.2), (-2.5, 2.5)),
+    edges=point_pairs((1.0, 0.0), (1e-200, 1e200), (0.0, 0.0), (1e200, 1.0)),
+    doc="delta²·(√(1 + (r/delta)²) − 1), a smooth huber.",
+)
+
+# ---- power transforms ---------------------------------------------------------------------------
+
+
+def _boxcox_by_lambda(x: Any, lmbda: Any) -> Any:
+    """log²x · exprel'(λ log x), and 1/λ² at x = 0."""
+    zero = plain(x) == 0
+    log = np.log(np.where(zero, 1.0, x))
+    limit = 1 / np.where(zero, lmbda, 1.0) ** 2
+    return np.where(zero, limit, log * log * exprel_derivative(lmbda * log, order=1))
+
+
+def _boxcox1p_by_lambda(x: Any, lmbda: Any) -> Any:
+    """log²(1+x) · exprel'(λ log(1+x))."""
+    log = np.log1p(x)
+    return log * log * exprel_derivative(lmbda * log, order=1)
+
+
+boxcox = elementwise(
+    "boxcox",
+    scipy_special("boxcox"),
+    (lambda x, lmbda: np.power(x, lmbda - 1), _boxcox_by_lambda),
+    inputs=("x", "lmbda"),
+    samples=pairs_within((0.3, 3.0), (-1.5, 1.5)),
+    edges=point_pairs((2.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1e-300, 0.0), (1e100, 1e-12)),
+    doc="(x^lmbda − 1)/lmbda, log x for lmbda = 0.",
+)
+boxcox1p = elementwise(
+    "boxcox1p",
+    scipy_special("boxcox1p"),
+    (lambda x, lmbda: np.exp((lmbda - 1) * np.log1p(x)), _boxcox1p_by_lambda),
+    inputs=("x", "lmbda"),
+    samples=pairs_within((-0.6, 3.0), (-1.5, 1.5)),
+    edges=point_pairs((2.0, 0.0), (0.0, 0.0), (1e-300, 0.5)),
+    doc="((1+x)^lmbda − 1)/lmbda, log(1+x) for lmbda = 0.",
+)
+
+
+@in_double
+def _log1prel_derivative(t: Any, order: int) -> Any:
+    """dⁿh/dtⁿ of h = log(1+t)/t: by t hₙ + n hₙ₋₁ = (log(1+t))⁽ⁿ⁾, for small t by its series."""
+    upward = np.where(t == 0, 1.0, np.log1p(t) / t)
+    for n in range(1, order + 1):
+        upward = ((-1) ** (n - 1) * factorial(n - 1) / (1 + t) ** n - n * upward) / t
+    small = np.abs(t) < 0.3
+    coefficients = [
+        (-1) ** (k + order) * factorial(k + order) / factorial(k) / (k + order + 1)
+        for k in range(36 + 4 * order)
+    ]
+    return np.where(small, polynomial(coefficients, np.where(small, t, 0.0)), upward)
+
+
+log1prel_derivative = elementwise(
+    "log1prel_derivative",
+    _log1prel_derivative,
+    (lambda t, order: log1prel_derivative(t, order=order + 1),),
+    inputs=("t",),
+    samples=lambda: [
+        sample(draw((3,), -0.7, 3), order=1),
+        sample(draw((2, 2), -0.25, 0.25), order=2),
+        sample(draw((2,), -0.7, 3).astype(np.float32), order=1),
+    ],
+    edges=lambda: [sample(np.float64(v), order=1) for v in (0.0, 1e8)],
+    doc="The derivative of log(1+t)/t of the given order (1 or more).",
+)
+
+
+def _inv_boxcox_by_x(x: Any, lmbda: Any, out: Any) -> Any:
+    """out/(1 + λx); where that is 0/0, the power (1 + λx)^(1/λ − 1) it stands for."""
+    base = 1 + lmbda * x
+    edge = plain(base) == 0
+    power = np.power(np.where(edge, base, 1.0), 1 / np.where(edge, lmbda, 1.0) - 1)
+    return np.where(edge, power, out / np.where(edge, 1.0, base))
+
+
+inv_boxcox = elementwise(
+    "inv_boxcox",
+    scipy_special("inv_boxcox"),
+    (_inv_boxcox_by_x, lambda x, lmbda, out: out * x * x * log1prel_derivative(lmbda * x, order=1)),
+    inputs=("x", "lmbda"),
+    samples=pairs_within((-0.3, 0.6), (-1.2, 1.5)),
+    edges=point_pairs((2.0, 0.0), (0.0, 0.5), (2.0, 1e-12)),
+    doc="The inverse of boxcox: (1 + lmbda·x)^(1/lmbda), e^x for lmbda = 0.",
+)
+inv_boxcox1p = elementwise(
+    "inv_boxcox1p",
+    scipy_special("inv_boxcox1p"),
+    (
+        lambda x, lmbda, out: (out + 1) / (1 + lmbda * x),
+        lambda x, lmbda, out: (out + 1) * x * x * log1prel_derivative(lmbda * x, order=1),
+    ),
+    inputs=("x", "lmbda"),
+    samples=pairs_within((-0.3, 0.6), (-1.2, 1.5)),
+    edges=point_pairs((2.0, 0.0), (0.0, 0.5), (2.0, 1e-12)),
+    doc="The inverse of boxcox1p: (1 + lmbda·x)^(1/lmbda) − 1, e^x − 1 for lmbda = 0.",
+)

@@ -1,0 +1,338 @@
+"""Means, variances, weighted averages, covariances and weighted counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.masked import plain
+from chainrule.core.op import Sample, sample
+from chainrule.core.slot import Slot
+from chainrule.errors import ArgumentError, ShapeError
+from chainrule.ops.define import ZERO, composite, elementwise, linear, rules
+from chainrule.ops.indexing import scatter
+from chainrule.ops.reductions import (
+    Axis,
+    array_of,
+    axes_of,
+    bad_axes,
+    lane_size,
+    reduction_samples,
+    spread,
+)
+from chainrule.ops.samples import draw
+
+# -- mean --------------------------------------------------------------------------------------
+
+
+def _mean(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def _spread_mean(g: Any, x_spec: Any, axis: Axis, keepdims: bool) -> Any:
+    """Every element gets 1/n of its mean's adjoint."""
+    return spread(g / lane_size(x_spec.shape, axis), x_spec, axis, keepdims)
+
+
+mean = linear(
+    "mean",
+    _mean,
+    _spread_mean,
+    samples=reduction_samples(complex_too=True),
+    numpy=(np.mean,),
+    bad=bad_axes,
+)
+
+
+# -- var and std -------------------------------------------------------------------------------
+
+
+def squared_size(x: Any) -> Any:
+    """|x|², which is real also where x is complex."""
+    return np.square(np.real(x)) + np.square(np.imag(x)) if x.dtype.kind == "c" else np.square(x)
+
+
+def freedom(ddof: float, correction: float | None) -> float:
+    """The two names NumPy has for what is subtracted from the number of elements."""
+    if correction is None:
+        return ddof
+    if ddof != 0:
+        raise ArgumentError("ddof and correction are two names for one number: give one of them")
+    return correction
+
+
+def _var(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    x = array_of(x)
+    centre = _centre(x, axis, dtype) if mean is None else mean
+    total = np.sum(squared_size(x - centre), axis=axis, dtype=dtype, keepdims=keepdims)
+    return total / max(lane_size(x.shape, axis) - freedom(ddof, correction), 0)
+
+
+def _centre(x: Any, axis: Axis, dtype: Any) -> Any:
+    return mean(x, axis=axis, dtype=dtype, keepdims=True)
+
+
+def _spread_samples() -> list[Sample]:
+    x = draw((2, 3, 4), -2, 2)
+    return [
+        *reduction_samples(complex_too=True)()[:5],
+        sample(x, axis=1, ddof=1), sample(x, ddof=0.5), sample(x, axis=(0, 2), correction=1),
+        sample(draw((5,), -2, 2).astype(np.float32)),
+        sample(draw((2, 3), -2, 2) + 1j * draw((2, 3), -2, 2, 1), axis=1),
+    ]  # fmt: skip
+
+
+def _level() -> list[Sample]:
+    """Lanes without variance: zero exactly, or only up to rounding (0.1 · 3 / 3 ≠ 0.1)."""
+    return [
+        sample(np.zeros(3)),
+        sample(np.full((2, 3), 0.1), axis=1),
+        sample(np.array([[1.0, 1.0], [1.0, 2.0]]), axis=1),
+        sample(np.float64(2.0)),
+    ]
+
+
+var = composite(
+    "var", _var, samples=_spread_samples, edges=_level, numpy=(np.var,), bad=bad_axes,
+    doc="The mean of |x − mean|² (divided by n − ddof).",
+)  # fmt: skip
+
+
+def _all_equal(x: Any, axis: Axis = None, keepdims: bool = False, skip_nan: bool = False) -> Any:
+    if not np.size(x):
+        return np.any(x, axis=axis, keepdims=keepdims)
+    high, low = (np.fmax, np.fmin) if skip_nan else (np.maximum, np.minimum)
+    return high.reduce(x, axis=axis, keepdims=keepdims) == low.reduce(
+        x, axis=axis, keepdims=keepdims
+    )
+
+
+all_equal = rules(
+    "all_equal",
+    _all_equal,
+    derivative=ZERO,
+    samples=lambda: [
+        *(sample(np.array([[1.0, 1.0], [1.0, 2.0]]), axis=a) for a in (None, 0, -1, (0, 1))),
+        sample(np.array([1.0, np.nan, 1.0]), keepdims=True, skip_nan=True),
+        sample(np.zeros((2, 0)), axis=1),
+    ],
+    bad=bad_axes,
+    doc="Whether all elements along axes are the same: where a standard deviation has its kink.",
+)
+
+
+def _slope_of_root(y: Any, out: Any) -> Any:
+    """1/(2√x), and 0 at the kink (½/∞ = 0)."""
+    return 0.5 / np.where(np.logical_or(y, np.equal(out, 0)), np.inf, out)
+
+
+deviation = elementwise(
+    "deviation",
+    lambda x, y: np.sqrt(x),
+    (_slope_of_root, None),
+    inputs=("x", "y"),
+    samples=lambda: [
+        sample(draw((2, 3), 0.3, 2), np.zeros((2, 3), bool)),
+        sample(draw((3,), 0.3, 2).astype(np.float32), np.zeros(3, bool)),
+    ],
+    edges=lambda: [
+        sample(np.array([0.0, 1.0]), np.array([True, False])),
+        sample(np.array([1e-34, 0.0]), np.array([True, False])),
+    ],
+    kinks=lambda x, y: np.logical_or(y, np.equal(x, 0)),
+    doc="√x of a variance x; where y holds there is none, and by the rule for kinks the slope is 0.",
+)
+
+
+def _std(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    x = array_of(x)
+    square = _var(x, axis, dtype, ddof, keepdims, mean, correction)
+    return deviation(square, all_equal(x, axis=axis, keepdims=keepdims))
+
+
+std = composite(
+    "std", _std, samples=lambda: [s for s in _spread_samples() if s.attrs.get("axis") != ()],
+    edges=_level, numpy=(np.std,), bad=bad_axes,
+    doc="The standard deviation; its derivative is 0 where all elements are equal.",
+)  # fmt: skip
+
+
+# -- weighted averages -------------------------------------------------------------------------
+
+
+def _weights_on(weights: Any, shape: tuple[int, ...], axis: Axis) -> Any:
+    """Weights given for the reduced axes only, so that they broadcast to `shape`."""
+    if weights.shape == shape:
+        return weights
+    if axis is None:
+        raise ShapeError(
+            f"average of {shape} with weights of {weights.shape} needs to be told the axis"
+        )
+    axes = axes_of(len(shape), axis)
+    if weights.shape != tuple(shape[a] for a in axes):
+        raise ShapeError(f"weights of shape {weights.shape} do not fit axis {axis} of {shape}")
+    ordered = np.transpose(weights, tuple(sorted(range(len(axes)), key=axes.__getitem__)))
+    return np.reshape(ordered, tuple(n if i in axes else 1 for i, n in enumerate(shape)))
+
+
+def _average(
+    x: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False
+) -> Any:
+    x = array_of(x)
+    if weights is None:
+        out = mean(x, axis=axis, keepdims=keepdims)
+        total = np.full(out.shape, lane_size(x.shape, axis), out.dtype)[()]
+        return (out, total) if returned else out
+    weights = _weights_on(array_of(weights), x.shape, axis)
+    total = np.sum(np.broadcast_to(weights, x.shape), axis=axis, keepdims=keepdims)
+    if np.any(plain(total) == 0):
+        raise ArgumentError("the weights of an average sum to zero: it is not defined")
+    out = np.sum(x * weights, axis=axis, keepdims=keepdims) / total
+    return (out, total) if returned else out
+
+
+def _average_samples() -> list[Sample]:
+    x, w = draw((2, 3), -2, 2), draw((2, 3), 0.2, 1, 1)
+    return [
+        sample(x), sample(x, 1), sample(x, None, w), sample(x, -1, w[0], keepdims=True),
+        sample(x, 0, w, True), sample(draw((2, 3, 4), -2, 2), (2, 0), draw((4, 2), 0.2, 1)),
+        sample(x, (0, 1), w, returned=True), sample(x, 0, returned=True),
+        sample(x[0].astype(np.float32), 0, w[0].astype(np.float32)),
+    ]  # fmt: skip
+
+
+average = composite("average", _average, samples=_average_samples, numpy=(np.average,))
+
+
+# -- covariances -------------------------------------------------------------------------------
+
+
+def _rows(x: Any, rowvar: bool) -> Any:
+    """Observations as a matrix with one row per quantity, in double precision at least."""
+    x = array_of(x)
+    if len(x.shape) > 2:
+        raise ShapeError(f"cov takes at most two dimensions, not {x.shape}")
+    x = x.astype(np.result_type(x.dtype, np.float64))
+    if len(x.shape) == 2:
+        return x if rowvar else np.transpose(x)
+    return np.reshape(x, (1, -1))
+
+
+def _cov(
+    x: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+) -> Any:
+    rows = _rows(x, rowvar)
+    if y is not None:
+        rows = np.concatenate([rows, _rows(y, rowvar)], axis=0)
+    ddof = ddof if ddof is not None else 0 if bias else 1
+    given = [array_of(w) for w in (fweights, aweights) if w is not None]
+    weights = given[0] * given[1] if len(given) == 2 else given[0] if given else None
+    if weights is None:
+        centred = rows - mean(rows, axis=1, keepdims=True)
+        weighted, freedoms = centred, max(rows.shape[1] - ddof, 0)
+    else:
+        total = np.sum(weights)
+        centred = rows - np.sum(rows * weights, axis=1, keepdims=True) / total
+        weighted = centred * weights
+        lost = ddof if aweights is None else ddof * np.sum(weights * array_of(aweights)) / total
+        freedoms = total - lost if ddof else total
+    other = np.conjugate(np.transpose(weighted)) if rows.dtype.kind == "c" else np.transpose(weighted)
+    return _squeezed(np.matmul(centred, other) / freedoms)
+
+
+def _squeezed(x: Any) -> Any:
+    return np.reshape(x, tuple(n for n in x.shape if n != 1))
+
+
+def _cov_samples() -> list[Sample]:
+    x, y = draw((3, 5), -2, 2), draw((3, 5), -2, 2, 1)
+    return [
+        sample(x), sample(x, rowvar=False), sample(x[0]), sample(x[0], y[0]), sample(x, y, ddof=0),
+        sample(x, bias=True), sample(x[:2].astype(np.float32)), sample(x[:2] + 1j * y[:2]),
+    ]  # fmt: skip
+
+
+def _weighted_cov_samples() -> list[Sample]:
+    x, a, f = draw((2, 4), -2, 2), draw((4,), 0.3, 1, 1), np.array([1, 2, 1, 3])
+    return [
+        *_cov_samples(),
+        sample(x, None, True, False, None, None, a),
+        sample(x, None, True, False, None, f),
+        sample(x, None, True, False, 0, f, a),
+        sample(x, None, True, False, 1, f, a),
+    ]
+
+
+cov = composite("cov", _cov, samples=_weighted_cov_samples, numpy=(np.cov,))
+
+
+def _corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+    c = _cov(x, y, rowvar)
+    if c.shape == ():
+        return c / c
+    each = np.arange(c.shape[0])
+    scale = np.sqrt(np.real(c[each, each]))
+    c = c / scale[:, None] / scale[None, :]
+    if c.dtype.kind == "c":
+        return c
+    return np.minimum(np.maximum(c, -1.0), 1.0)  # rounding may lead outside
+
+
+corrcoef = composite(
+    "corrcoef",
+    _corrcoef,
+    samples=lambda: [s for s in _cov_samples() if not {"ddof", "bias"} & set(s.attrs)],
+    numpy=(np.corrcoef,),
+)
+
+
+# -- weighted counts ---------------------------------------------------------------------------
+
+
+def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    x = plain(array_of(x))
+    if weights is None:
+        return np.bincount(x, minlength=minlength)
+    weights = array_of(weights)
+    if x.ndim != 1 or weights.shape != x.shape:
+        raise ShapeError(
+            f"bincount of {x.shape} with weights of {weights.shape}: both must be equally long lists"
+        )
+    length = max(int(np.max(x, initial=-1)) + 1, minlength)
+    return scatter(weights.astype(np.float64), x, template=(Slot(0),), shape=(length,))
+
+
+bincount = composite(
+    "bincount",
+    _bincount,
+    inputs=("x", "weights"),
+    samples=lambda: [
+        sample(np.array([0, 2, 2, 1]), draw((4,), -2, 2)),
+        sample(np.array([0, 2]), draw((2,), -2, 2).astype(np.float32), minlength=5),
+    ],
+    numpy=(np.bincount,),
+    doc="The sum of the weights at each of the integers x.",
+)

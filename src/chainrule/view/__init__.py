@@ -1,0 +1,1 @@
+"""What a person sees: one model of a run, shown as a table in the terminal."""

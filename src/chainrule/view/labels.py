@@ -1,0 +1,68 @@
+"""Short names for nodes: the user's own variable names where the source gives them away."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chainrule.core.graph import Graph
+from chainrule.core.node import Line, Node
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def labels_of(graph: Graph) -> dict[Node, str]:
+    """A label per node, all different: leaf names, assigned names (`q = x + y`), else letters."""
+    labels: dict[Node, str] = {}
+    taken: set[str] = set()
+
+    def give(node: Node, wanted: str) -> None:
+        label, n = wanted, 2
+        while label in taken:
+            label, n = f"{wanted}{n}", n + 1
+        labels[node] = label
+        taken.add(label)
+
+    for node in graph.nodes:
+        if node.name is not None:
+            give(node, str(node.name))
+    assigned = {node: assigned_name(node) for node in graph.nodes if node not in labels}
+    outputs = set(graph.outputs)
+    spare = _spare_names({*taken, *(a for a in assigned.values() if a)})
+    for node, name in assigned.items():
+        if name is None and node in outputs and graph.name.isidentifier():
+            name = graph.name
+        give(node, name or next(spare))
+    return labels
+
+
+def _spare_names(taken: set[str]) -> Iterator[str]:
+    free = [c for c in LETTERS if c not in taken]
+    yield from free
+    n = 1
+    while True:
+        yield from (f"{c}{n}" for c in LETTERS)
+        n += 1
+
+
+def assigned_name(node: Node) -> str | None:
+    """The name to the left of `=` when this node is the whole right-hand side of an assignment."""
+    line = node.line
+    if not isinstance(line, Line):
+        return None
+    first, last, start, end = line.positions
+    text = line.text
+    if first is None or first != last or start is None or not text:
+        return None
+    try:
+        statement = ast.parse(text).body[0]
+    except (SyntaxError, IndexError):
+        return None
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target, value = statement.targets[0], statement.value
+    if not isinstance(target, ast.Name) or value.end_col_offset is None:
+        return None
+    # Columns count bytes of the unstripped line, so compare lengths, not places.
+    same_length = value.end_col_offset - value.col_offset == (end or 0) - start
+    return target.id if same_length else None
