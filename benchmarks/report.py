@@ -59,7 +59,7 @@ def judge(table: Table, target: Target) -> Verdict | None:
 
 def machine(options: Options) -> dict:
     """What a reader needs to repeat the run; no host name, no path."""
-    libraries = ("numpy", "scipy", "torch", "jax", "autograd", OURS)
+    libraries = ("numpy", "scipy", "torch", "jax", "autograd")  # chainrule is named by its commit
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from types import CodeType
@@ -105,6 +106,14 @@ def make_leaf(shape: Shape, dtype: np.dtype[Any], name: Any, code: Any = None, l
     return leaf
 
 
+Span = tuple[int | None, int | None, int | None, int | None]
+
+
+@lru_cache(maxsize=4096)  # a loop records one line a million times
+def span_of(code: CodeType, lasti: int) -> Span:
+    return next(islice(code.co_positions(), lasti // 2, None), (code.co_firstlineno, None, None, None))
+
+
 class Line:
     """A place in the user's source; file, number and text are looked up only when asked for."""
 
@@ -114,13 +123,9 @@ class Line:
         self.code, self.lasti = code, lasti
 
     @property
-    def positions(self) -> tuple[int | None, int | None, int | None, int | None]:
+    def positions(self) -> Span:
         """First line, last line, first column and end column of the expression."""
-        spans: Iterator[Any] = self.code.co_positions()
-        for index, span in enumerate(spans):
-            if index == self.lasti // 2:
-                return span  # type: ignore[no-any-return]
-        return (self.code.co_firstlineno, None, None, None)
+        return span_of(self.code, self.lasti)
 
     @property
     def file(self) -> str:

@@ -1,10 +1,7 @@
 """The activation functions of neural networks."""
 
-# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
-
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +11,7 @@ from chainrule.core.op import Sample, sample
 from chainrule.ops.define import Gate, composite, elementwise
 from chainrule.ops.exponential import expit
 from chainrule.ops.samples import draw, points, reals
+from chainrule.ops.special_error import ndtr
 
 far = points(-800.0, -40.0, 0.0, 40.0, 800.0)
 
@@ -80,46 +78,10 @@ silu = composite(
     doc="x·expit(x), also called swish.",
 )
 
-
-def _normal_density(x: Any) -> Any:
-    return np.exp(-0.5 * np.square(x)) * (1 / math.sqrt(2 * math.pi))
-
-
-def _gelu(x: Any) -> Any:
-    """x·Φ(x), with Φ by erfc: 1 + erf would be 0 from x = -6 on."""
-    from scipy import special  # on first use: importing it costs more than all of chainrule
-
-    return x * special.ndtr(x)
-
-
-def _gelu_slope(x: Any) -> Any:
-    """Φ(x) + x·φ(x)."""
-    from scipy import special
-
-    return special.ndtr(x) + x * _normal_density(x)
-
-
-def _gelu_curvature(x: Any) -> Any:
-    """(2 - x²)·φ(x), in an order that cannot make ∞·0."""
-    density = _normal_density(x)
-    return 2 * density - x * (x * density)
-
-
-gelu_slope = elementwise(
-    "gelu_slope",
-    _gelu_slope,
-    (_gelu_curvature,),
-    inputs=("x",),
-    samples=reals,
-    edges=far,
-    doc="The derivative of gelu.",
-)
-gelu = elementwise(
+gelu = composite(
     "gelu",
-    _gelu,
-    (lambda x: gelu_slope(x),),
-    inputs=("x",),
+    lambda x: x * ndtr(x),
     samples=reals,
     edges=far,
-    doc="x·Φ(x), where Φ is the normal distribution function (exact, not its tanh approximation).",
+    doc="x·Φ(x), Φ the normal distribution function (exact, not the approximation by tanh).",
 )

@@ -1,6 +1,6 @@
-"""Convolutions: of sequences (`np.convolve`), and of images by the kernels of a network (`conv`).
+"""The convolution of images with the kernels of a network, and its two transposes.
 
-A network convolution is one trilinear form in three arrays, images x, weights w and results y:
+It is one trilinear form in three arrays, images x, weights w and results y:
 
     Σ  x[n, c, s·p + d·k − pad] · w[o, c, k] · y[n, o, p]    over n, o, c, positions p, offsets k
 
@@ -21,9 +21,17 @@ from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, ShapeError
 from chainrule.ops.define import multilinear
-from chainrule.ops.indexing import scatter
 from chainrule.ops.samples import draw
-from chainrule.ops.windows import Padding, Sizes, Window, inner, padded, sizes, where_covered, windows_of
+from chainrule.ops.windows import (
+    Padding,
+    Sizes,
+    Window,
+    inner,
+    padded,
+    sizes,
+    where_covered,
+    windows_of,
+)
 
 BATCH_BYTES = 1 << 19  # of unfolded windows at a time: they stay in the second-level cache
 
@@ -36,12 +44,14 @@ def _unfolded(x: Any, windows: Sequence[Window]) -> Any:
         padded(x, windows), tuple(w.reach for w in windows), axes
     )
     every = (slice(None, None, w.stride) for w in windows)
-    view = view[(slice(None), slice(None), *every, *(slice(None, None, w.dilation) for w in windows))]
+    view = view[
+        (slice(None), slice(None), *every, *(slice(None, None, w.dilation) for w in windows))
+    ]
     return view.transpose(0, 1, *(a + count for a in axes), *axes)
 
 
 def _batches(images: int, unfolded: int, dtype: Any) -> Iterator[slice]:
-    """As many images at a time as the cache holds windows of; one has `unfolded` elements in them."""
+    """As many images at a time as the cache holds windows of, `unfolded` elements for each."""
     step = max(1, BATCH_BYTES // max(1, unfolded * dtype.itemsize))
     return (slice(start, start + step) for start in range(0, images, step))
 
@@ -71,23 +81,30 @@ def _positions(what: str, lengths: Sequence[int], windows: Sequence[Window]) -> 
     around = tuple(n + w.low + w.high for n, w in zip(lengths, windows, strict=True))
     reach = tuple(w.reach for w in windows)
     if any(r > n for r, n in zip(reach, around, strict=True)):
-        raise ShapeError(f"{what}: the kernel reaches over {reach}, the padded input is only {around}")
+        raise ShapeError(
+            f"{what}: the kernel reaches over {reach}, the padded input is only {around}"
+        )
     return tuple(w.positions(n) for n, w in zip(lengths, windows, strict=True))
 
 
-def _conv_spec(x: Any, w: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Spec:
+def _conv_spec(
+    x: Any, w: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Spec:
     what = _described("conv", x, w)
     _check_weights(what, x, w, groups)
     if x.shape[1] != w.shape[1] * groups:
         raise ShapeError(
-            f"{what}: the input has {x.shape[1]} channels, the weights take {w.shape[1] * groups} (groups={groups})"
+            f"{what}: the input has {x.shape[1]} channels, "
+            f"the weights take {w.shape[1] * groups} (groups={groups})"
         )
     windows = windows_of(w.shape[2:], stride, padding, dilation)
     positions = _positions(what, x.shape[2:], windows)
     return Spec((x.shape[0], w.shape[0], *positions), np.result_type(x.dtype, w.dtype))
 
 
-def _conv(x: Any, w: Any, stride: Sizes = 1, padding: Padding = 0, dilation: Sizes = 1, groups: int = 1) -> Any:
+def _conv(
+    x: Any, w: Any, stride: Sizes = 1, padding: Padding = 0, dilation: Sizes = 1, groups: int = 1
+) -> Any:
     x, w = np.asarray(x), np.asarray(w)
     spec = _conv_spec(x, w, stride, padding, dilation, groups)
     view = _unfolded(x, windows_of(w.shape[2:], stride, padding, dilation))
@@ -102,16 +119,26 @@ def _conv(x: Any, w: Any, stride: Sizes = 1, padding: Padding = 0, dilation: Siz
 
 
 def _transpose_spec(
-    x: Any, w: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, dilation: Any = 1, groups: int = 1
+    x: Any,
+    w: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Spec:
     what = _described("conv_transpose", x, w)
     _check_weights(what, x, w, groups)
     if x.shape[1] != w.shape[0]:
-        raise ShapeError(f"{what}: the input has {x.shape[1]} channels, the weights take {w.shape[0]}")
+        raise ShapeError(
+            f"{what}: the input has {x.shape[1]} channels, the weights take {w.shape[0]}"
+        )
     windows = windows_of(w.shape[2:], stride, padding, dilation)
     extra = sizes("output_padding", output_padding, len(windows), 0)
     if any(e >= v.stride for e, v in zip(extra, windows, strict=True)):
-        raise ArgumentError(f"{what}: output_padding={output_padding!r} must be less than stride={stride!r}")
+        raise ArgumentError(
+            f"{what}: output_padding={output_padding!r} must be less than stride={stride!r}"
+        )
     lengths = tuple(v.length(p) + e for v, p, e in zip(windows, x.shape[2:], extra, strict=True))
     if any(n < 1 for n in lengths):
         raise ShapeError(f"{what}: padding={padding!r} leaves a result of size {lengths}")
@@ -138,7 +165,9 @@ def _conv_transpose(
     taps = [v.taps(p) for v, p in zip(windows, positions, strict=True)]
     for part in _batches(images, prod((channels, *w.shape[2:], *positions)), spec.dtype):
         into = out[part]
-        spread = np.matmul(matrix, rows[part]).reshape(len(into), channels, *w.shape[2:], *positions)
+        spread = np.matmul(matrix, rows[part]).reshape(
+            len(into), channels, *w.shape[2:], *positions
+        )
         for offset in np.ndindex(*w.shape[2:]):
             at = (slice(None), slice(None), *(tap[k] for tap, k in zip(taps, offset, strict=True)))
             into[at] += spread[(slice(None), slice(None), *offset)]
@@ -146,7 +175,13 @@ def _conv_transpose(
 
 
 def _weight_spec(
-    x: Any, y: Any, kernel: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    x: Any,
+    y: Any,
+    kernel: Any,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Spec:
     what = f"conv_weight of {tuple(x.shape)} with results {tuple(y.shape)}"
     taps = sizes("kernel", kernel, len(x.shape) - 2, 1)
@@ -159,11 +194,17 @@ def _weight_spec(
 
 
 def _conv_weight(
-    x: Any, y: Any, kernel: Any, stride: Sizes = 1, padding: Padding = 0, dilation: Sizes = 1, groups: int = 1
+    x: Any,
+    y: Any,
+    kernel: Any,
+    stride: Sizes = 1,
+    padding: Padding = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
 ) -> Any:
     x, y = np.asarray(x), np.asarray(y)
     spec = _weight_spec(x, y, kernel, stride, padding, dilation, groups)
-    (images, channels), count = x.shape[:2], len(spec.shape) - 2
+    images, count = x.shape[0], len(spec.shape) - 2
     view = _unfolded(x, windows_of(spec.shape[2:], stride, padding, dilation))
     view = np.moveaxis(view, 0, 1 + count)  # channels, taps, images, positions: one long product
     out = np.zeros((groups, spec.shape[0] // groups, prod(spec.shape[1:])), spec.dtype)
@@ -175,7 +216,9 @@ def _conv_weight(
     return out.reshape(spec.shape)
 
 
-def _images(y: Any, w: Any, x_spec: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _images(
+    y: Any, w: Any, x_spec: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
     """conv_transpose(y, w), as large as x; what no window reads is structurally zero."""
     windows = windows_of(w.shape[2:], stride, padding, dilation)
     extra = tuple(v.leftover(n) for v, n in zip(windows, x_spec.shape[2:], strict=True))
@@ -185,17 +228,21 @@ def _images(y: Any, w: Any, x_spec: Any, stride: Any, padding: Any, dilation: An
     return where_covered(value, windows)
 
 
-def _weights(x: Any, y: Any, w_spec: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _weights(
+    x: Any, y: Any, w_spec: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
     """conv_weight(x, y), as large as w."""
     kernel = tuple(w_spec.shape[2:])
-    return conv_weight(x, y, kernel=kernel, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    return conv_weight(
+        x, y, kernel=kernel, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
 
 
 def _results(x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
     return conv(x, w, stride=stride, padding=padding, dilation=dilation, groups=groups)
 
 
-SETTINGS = (
+SETTINGS: tuple[dict[str, Any], ...] = (
     {},
     {"stride": 2, "padding": 1},
     {"padding": ((0, 2),), "dilation": 2},
@@ -245,18 +292,19 @@ def _weight_samples() -> list[Sample]:
 def _bad_conv() -> list[Sample]:
     x, w = draw((2, 3, 8, 8), -1, 1), draw((4, 3, 3, 3), -1, 1)
     return [
-        sample(x, w[:, :2]), sample(x, w, groups=3), sample(x, w[0]), sample(x[0], w), sample(x[:, :, :2], w),
-        sample(x, w, stride=0), sample(x, w, stride=(1, 1, 1)), sample(x, w, padding="other"),
-        sample(x, w, padding="same", stride=2), sample(x, w, padding=(1,)), sample(x, w, padding=-1),
-        sample(x, w[:, :, :0]), sample(x, w, groups=0),
+        sample(x, w[:, :2]), sample(x, w, groups=3), sample(x, w[0]), sample(x[0], w),
+        sample(x[:, :, :2], w), sample(x, w, stride=0), sample(x, w, stride=(1, 1, 1)),
+        sample(x, w, padding="other"), sample(x, w, padding="same", stride=2),
+        sample(x, w, padding=(1,)), sample(x, w, padding=-1), sample(x, w[:, :, :0]),
+        sample(x, w, groups=0),
     ]  # fmt: skip
 
 
 def _bad_transpose() -> list[Sample]:
     x, w = draw((2, 3, 4, 4), -1, 1), draw((3, 2, 3, 3), -1, 1)
     return [
-        sample(x, w[:2]), sample(x, w, groups=2), sample(x, w, output_padding=1), sample(x, w, padding=4),
-        sample(x, w, stride=2, padding="same"),
+        sample(x, w[:2]), sample(x, w, groups=2), sample(x, w, output_padding=1),
+        sample(x, w, padding=4), sample(x, w, stride=2, padding="same"),
     ]  # fmt: skip
 
 
@@ -321,82 +369,4 @@ conv_weight = multilinear(
         sample(draw((1, 2, 5), -1, 1), draw((1, 3, 3), -1, 1), kernel=(3,), groups=2),
     ],
     doc="The transpose of `conv` in its weights: what images x and results y add up to.",
-)
-
-# -- sequences -----------------------------------------------------------------------------------
-
-
-def _whole(g: Any, a_spec: Any, v_spec: Any, mode: str, reverses: bool) -> Any:
-    """The adjoint of the full result, of which `mode` kept g; `reverses` as np.correlate, which
-    turns round if v is the longer one."""
-    (m,), (n,) = a_spec.shape or (1,), v_spec.shape or (1,)
-    if mode == "full":
-        return g
-    short = min(m, n)
-    start = short - 1 if mode == "valid" else short // 2 if reverses and n > m else short - 1 - short // 2
-    return scatter(g, template=(slice(start, start + g.shape[0]),), shape=(m + n - 1,))
-
-
-def _line(v: Any) -> Any:
-    return v if getattr(v, "shape", ()) else np.reshape(v, (1,))
-
-
-def _length_spec(name: str, scalars: bool) -> Any:
-    def spec(a: Any, v: Any, mode: str = "full") -> Spec:
-        what = f"{name} of {tuple(a.shape)} and {tuple(v.shape)}"
-        if mode not in ("full", "same", "valid"):
-            raise ArgumentError(f'{name}: mode={mode!r}; it is "full", "same" or "valid"')
-        if any(len(s.shape) != 1 and not (scalars and not s.shape) for s in (a, v)):
-            raise ShapeError(f"{what}: both must have one axis")
-        m, n = prod(a.shape), prod(v.shape)
-        if not m or not n:
-            raise ShapeError(f"{what}: an empty sequence")
-        long, short = max(m, n), min(m, n)
-        length = {"full": m + n - 1, "same": long, "valid": long - short + 1}[mode]
-        return Spec((length,), np.result_type(a.dtype, v.dtype))
-
-    return spec
-
-
-def _sequences() -> list[Sample]:
-    a, v, w = draw((6,), -1, 1), draw((3,), -1, 1, 1), draw((4,), -1, 1, 2)
-    pairs = ((a, v), (v, a), (a, w), (w, a), (a, a), (w + 1j * w[::-1], v * 1j - 1))
-    modes = ("full", "same", "valid")
-    return [
-        *(sample(x, y, mode=mode) for x, y in pairs for mode in modes),
-        sample(a.astype(np.float32), v.astype(np.float32), mode="same"),
-    ]
-
-
-def _bad_sequences() -> list[Sample]:
-    a = draw((3, 2), -1, 1)
-    return [sample(a, a[0]), sample(a[0], a[:0, 0]), sample(a[0], a[0], mode="other")]
-
-
-convolve = multilinear(
-    "convolve",
-    lambda a, v, mode="full": np.convolve(a, v, mode),
-    (
-        lambda g, v, a_spec, v_spec, mode: correlate(_whole(g, a_spec, v_spec, mode, False), _line(v)),
-        lambda g, a, a_spec, v_spec, mode: correlate(_whole(g, a_spec, v_spec, mode, False), _line(a)),
-    ),
-    inputs=("a", "v"),
-    spec=_length_spec("convolve", scalars=True),
-    samples=lambda: [*_sequences(), sample(np.float64(0.5), draw((3,), -1, 1))],
-    bad=_bad_sequences,
-    numpy=(np.convolve,),
-)
-correlate = multilinear(
-    "correlate",
-    lambda a, v, mode="valid": np.correlate(a, v, mode),
-    (
-        lambda g, v, a_spec, v_spec, mode: convolve(_whole(g, a_spec, v_spec, mode, True), v, mode="valid"),
-        lambda g, a, a_spec, v_spec, mode: correlate(a, _whole(g, a_spec, v_spec, mode, True)),
-    ),
-    inputs=("a", "v"),
-    spec=_length_spec("correlate", scalars=False),
-    samples=_sequences,
-    bad=_bad_sequences,
-    numpy=(np.correlate,),
-    doc="Σ a[n + k] v*[n] for every lag k; antilinear in v, whose derivative is the op itself all the same.",
 )

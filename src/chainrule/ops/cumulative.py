@@ -9,6 +9,7 @@ import numpy as np
 from chainrule.core.masked import gated, plain
 from chainrule.core.op import Sample, sample
 from chainrule.core.rule import conjugate
+from chainrule.errors import ArgumentError
 from chainrule.ops.define import composite, linear, rules
 from chainrule.ops.samples import draw
 
@@ -106,7 +107,9 @@ def backwards(x: Any, g: Any, axis: int) -> Any:
     """The transposed recurrence r_k = g_k + x̄_{k+1}·r_{k+1}, which runs from the end."""
     ndim = len(x.shape)
     # The last factor is not used; the first one stands in for it.
-    after = np.concatenate([x[along(axis, part, ndim)] for part in (slice(1, None), slice(1))], axis)
+    after = np.concatenate(
+        [x[along(axis, part, ndim)] for part in (slice(1, None), slice(1))], axis
+    )
     return flipped(recurrence(flipped(conjugate(after), axis), flipped(g, axis), axis=axis), axis)
 
 
@@ -189,15 +192,19 @@ def _with_initial(out: Any, first: int, axis: int) -> Any:
     return np.concatenate([np.full(shape, first, out.dtype), out], axis=axis)
 
 
-def _only_axis(x: Any, axis: int | None) -> int:
-    """NumPy lets the axis out only where there is one."""
-    return 0 if axis is None and len(x.shape) == 1 else axis  # type: ignore[return-value]
+def _axis_of(x: Any, axis: int | None) -> int:
+    """The axis, which may be left out only where there is no choice."""
+    if axis is not None:
+        return axis
+    if len(x.shape) > 1:
+        raise ArgumentError(f"an array of shape {x.shape} has several axes: say along which")
+    return 0
 
 
 def _cumulative_sum(
     x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    axis = _only_axis(x, axis)
+    axis = _axis_of(x, axis)
     out = cumsum(x, axis=axis, dtype=dtype)
     return _with_initial(out, 0, axis) if include_initial else out
 
@@ -205,7 +212,7 @@ def _cumulative_sum(
 def _cumulative_prod(
     x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    axis = _only_axis(x, axis)
+    axis = _axis_of(x, axis)
     out = cumprod(x, axis=axis, dtype=dtype)
     return _with_initial(out, 1, axis) if include_initial else out
 

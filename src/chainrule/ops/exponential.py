@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.op import Sample, sample
+from chainrule.core.op import Op, Sample, sample
 from chainrule.errors import DTypeError
 from chainrule.ops.define import composite, elementwise
 from chainrule.ops.factors import live
@@ -22,6 +22,7 @@ from chainrule.ops.samples import (
     reals,
     within,
 )
+from chainrule.ops.special import scipy_special
 
 LN_2 = 0.6931471805599453
 LN_10 = 2.302585092994046
@@ -89,14 +90,8 @@ def _expit(x: Any) -> Any:
     return np.where(np.greater_equal(x, 0), 1.0, small) / (1 + small)
 
 
-def _logit(x: Any) -> Any:
-    from scipy import special  # on first use: importing it costs more than all of chainrule
-
-    return special.logit(x)
-
-
 far = points(-800.0, -40.0, 0.0, 40.0, 800.0)
-expit = elementwise(
+expit: Op = elementwise(
     "expit",
     _expit,
     (lambda x, out: out * expit(-x),),  # 1 - out would be 0 from x = 37 on
@@ -115,7 +110,7 @@ sigmoid = composite(
 )
 logit = elementwise(
     "logit",
-    _logit,
+    scipy_special("logit"),
     (lambda x: 1 / (x * (1 - x)),),
     samples=within(0.1, 0.9),
     edges=points(1e-300, 0.5, 1 - 1e-16),

@@ -9,7 +9,7 @@ them so.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,7 +22,13 @@ from chainrule.ops.indexing import scatter
 from chainrule.ops.samples import draw
 
 Axes = Sequence[int] | None
-OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+Norm = Literal["backward", "ortho", "forward"] | None
+OPPOSITE: dict[Norm, Norm] = {
+    None: "forward",
+    "backward": "forward",
+    "forward": "backward",
+    "ortho": "ortho",
+}
 
 
 def complex_draw(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
@@ -30,7 +36,7 @@ def complex_draw(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
     return draw(shape, -1, 1, seed) + 1j * draw(shape, -1, 1, seed + 1)
 
 
-def opposite(norm: str | None) -> str:
+def opposite(norm: Norm) -> Norm:
     """The norm with which the inverse transform is the adjoint."""
     if norm not in OPPOSITE:
         raise ArgumentError(f'norm={norm!r}; it is "backward", "ortho" or "forward"')
@@ -52,7 +58,7 @@ def _resized(g: Any, x_spec: Any, axis: int) -> Any:
 
 
 def _half_spectrum(g: Any, n: int, axis: int, inner: float) -> Any:
-    """g with `inner` times its frequencies other than 0 and n/2, which stand for themselves only."""
+    """g with all but its frequencies 0 and n/2, which stand for themselves, times `inner`."""
     weights = np.full(n // 2 + 1, inner, np.finfo(g.dtype).dtype)
     weights[0] = 1
     if n % 2 == 0:
@@ -60,32 +66,34 @@ def _half_spectrum(g: Any, n: int, axis: int, inner: float) -> Any:
     return g * weights.reshape((-1,) + (1,) * (len(g.shape) - 1 - axis % len(g.shape)))
 
 
-def _pull_fft(g: Any, x_spec: Any, axis: int, norm: str | None) -> Any:
+def _pull_fft(g: Any, x_spec: Any, axis: int, norm: Norm) -> Any:
     return _resized(ifft(g, axis=axis, norm=opposite(norm)), x_spec, axis)
 
 
-def _pull_ifft(g: Any, x_spec: Any, axis: int, norm: str | None) -> Any:
+def _pull_ifft(g: Any, x_spec: Any, axis: int, norm: Norm) -> Any:
     return _resized(fft(g, axis=axis, norm=opposite(norm)), x_spec, axis)
 
 
-def _pull_rfft(g: Any, x_spec: Any, n: int | None, axis: int, norm: str | None) -> Any:
-    """x̄ⱼ = Re Σₖ gₖ exp(2πijk/n) over the kept k; irfft counts the inner ones twice, so halve them."""
+def _pull_rfft(g: Any, x_spec: Any, n: int | None, axis: int, norm: Norm) -> Any:
+    """x̄ⱼ = Re Σₖ gₖ exp(2πijk/n) over the kept k, of which irfft counts the inner twice."""
     n = x_spec.shape[axis] if n is None else n
     halved = _half_spectrum(g, n, axis, 0.5)
     return _resized(irfft(halved, n=n, axis=axis, norm=opposite(norm)), x_spec, axis)
 
 
-def _pull_irfft(g: Any, x_spec: Any, axis: int, norm: str | None) -> Any:
-    """x̄ₖ = cₖ Σⱼ gⱼ exp(−2πijk/n), c = 2 for the inner frequencies; real where irfft reads no imag."""
+def _pull_irfft(g: Any, x_spec: Any, axis: int, norm: Norm) -> Any:
+    """x̄ₖ = cₖ Σⱼ gⱼ exp(−2πijk/n), c = 2 for the inner frequencies, else 1."""
     spectrum = rfft(g, axis=axis, norm=opposite(norm))
     return _resized(_half_spectrum(spectrum, g.shape[axis], axis, 2.0), x_spec, axis)
 
 
-def _spec_of(function: Callable[..., Any], default: Callable[[int], int], kept: Callable[[int], int]) -> Any:
-    """The spec rule of a transform: its length if n is not given, how many of n values it returns."""
+def _spec_of(
+    function: Callable[..., Any], default: Callable[[int], int], kept: Callable[[int], int]
+) -> Any:
+    """The spec rule of a transform: its n by `default`, and how many values are `kept` of n."""
     name = function.__name__
 
-    def spec(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Spec:
+    def spec(x: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Spec:
         if not -len(x.shape) <= axis < len(x.shape):
             kind = OutOfRangeError if x.shape else ShapeError
             raise kind(f"{name} of {x.shape}: there is no axis {axis} to transform")
@@ -109,9 +117,10 @@ def _samples(*arrays: Callable[[], Any]) -> Samples:
         first, *others = [make() for make in arrays]
         matrix = np.stack([first, first[::-1], 2 * first])
         return [
-            sample(first), sample(first, n=7), sample(first, n=3), sample(first, n=8), sample(first, n=1),
-            sample(first, n=6, norm="forward"), sample(first, norm="ortho"), sample(first, norm="backward"),
-            sample(matrix), sample(matrix, axis=0), sample(matrix, n=4, axis=-2, norm="ortho"),
+            sample(first), sample(first, n=7), sample(first, n=3), sample(first, n=8),
+            sample(first, n=1), sample(first, n=6, norm="forward"), sample(first, norm="ortho"),
+            sample(first, norm="backward"), sample(matrix), sample(matrix, axis=0),
+            sample(matrix, n=4, axis=-2, norm="ortho"),
             *(sample(other) for other in others),
         ]  # fmt: skip
 
@@ -137,19 +146,19 @@ complex_samples = _samples(
 real_samples = _samples(lambda: draw((5,), -1, 1), lambda: draw((4,), -1, 1).astype(np.float32))
 
 
-def _fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def _fft(x: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
     return np.fft.fft(x, n, axis, norm)
 
 
-def _ifft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def _ifft(x: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
     return np.fft.ifft(x, n, axis, norm)
 
 
-def _rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def _rfft(x: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
     return np.fft.rfft(x, n, axis, norm)
 
 
-def _irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def _irfft(x: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
     return np.fft.irfft(x, n, axis, norm)
 
 
@@ -173,11 +182,11 @@ irfft = linear(
 )  # fmt: skip
 
 
-def _hfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def _hfft(x: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
     return irfft(np.conjugate(x), n=n, axis=axis, norm=opposite(norm))
 
 
-def _ihfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def _ihfft(x: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
     return np.conjugate(rfft(x, n=n, axis=axis, norm=opposite(norm)))
 
 
@@ -190,21 +199,25 @@ Step = tuple[int, int | None]  # one transform: its axis and its number of point
 
 
 def _steps(x: Any, s: Sequence[int] | None, axes: Axes, half: bool = False) -> list[Step]:
-    """The transforms that NumPy makes of s and axes; `half` if x is half a spectrum along the last."""
+    """The transforms NumPy makes of s and axes; `half` if x is half a spectrum along the last."""
     rank = len(x.shape)
     if axes is None:
         axes = range(rank) if s is None else range(-len(s), 0)
     if s is not None and len(s) != len(axes):
-        raise ShapeError(f"s={tuple(s)} gives {len(s)} lengths for the {len(axes)} axes {tuple(axes)}")
+        raise ShapeError(
+            f"s={tuple(s)} gives {len(s)} lengths for the {len(axes)} axes {tuple(axes)}"
+        )
     steps: list[Step] = []
     for k, axis in enumerate(axes):
         there = -rank <= axis < rank  # if not, the transform itself will say so
-        points = -1 if s is None else s[k]
+        points: int | None = -1 if s is None else s[k]
         if points == -1:
             points = x.shape[axis] if there else None
             if points is not None and s is None and half and k == len(axes) - 1:
                 points = 2 * (points - 1)
-        steps.append((int(axis) % rank if there else int(axis), None if points is None else int(points)))
+        steps.append(
+            (int(axis) % rank if there else int(axis), None if points is None else int(points))
+        )
     return steps
 
 
@@ -217,7 +230,7 @@ def _cut(x: Any, reads: Sequence[Step]) -> Any:
 
 
 def _along_each(transform: Op) -> Callable[..., Any]:
-    def expand(x: Any, s: Any = None, axes: Axes = None, norm: str | None = None) -> Any:
+    def expand(x: Any, s: Any = None, axes: Axes = None, norm: Norm = None) -> Any:
         steps = _steps(x, s, axes)[::-1]
         x = _cut(x, steps)
         for axis, points in steps:
@@ -227,7 +240,7 @@ def _along_each(transform: Op) -> Callable[..., Any]:
     return expand
 
 
-def _rfftn(x: Any, s: Any = None, axes: Axes = None, norm: str | None = None) -> Any:
+def _rfftn(x: Any, s: Any = None, axes: Axes = None, norm: Norm = None) -> Any:
     steps = _steps(x, s, axes)[::-1]
     x = _cut(x, steps)
     for k, (axis, points) in enumerate(steps):
@@ -235,7 +248,7 @@ def _rfftn(x: Any, s: Any = None, axes: Axes = None, norm: str | None = None) ->
     return x
 
 
-def _irfftn(x: Any, s: Any = None, axes: Axes = None, norm: str | None = None) -> Any:
+def _irfftn(x: Any, s: Any = None, axes: Axes = None, norm: Norm = None) -> Any:
     *full, (last, points) = _steps(x, s, axes, half=True)
     x = _cut(x, [*full, (last, None if points is None else points // 2 + 1)])
     for axis, length in full:
@@ -244,7 +257,7 @@ def _irfftn(x: Any, s: Any = None, axes: Axes = None, norm: str | None = None) -
 
 
 def _of_the_plane(expand: Callable[..., Any]) -> Callable[..., Any]:
-    def over_two_axes(x: Any, s: Any = None, axes: Axes = (-2, -1), norm: str | None = None) -> Any:
+    def over_two_axes(x: Any, s: Any = None, axes: Axes = (-2, -1), norm: Norm = None) -> Any:
         return expand(x, s, axes, norm)
 
     return over_two_axes
@@ -255,14 +268,18 @@ def _samples_of_several(x: Callable[[], Any]) -> Samples:
         cube = x()
         return [
             sample(cube), sample(cube, axes=(0, 2)), sample(cube, axes=(-1, 1), norm="ortho"),
-            sample(cube, s=(3, 3), axes=(2, 0)), sample(cube, s=(5, -1), axes=(1, 2), norm="forward"),
+            sample(cube, s=(3, 3), axes=(2, 0)),
+            sample(cube, s=(5, -1), axes=(1, 2), norm="forward"),
         ]  # fmt: skip
 
     return samples
 
 
 def _bad_several() -> list[Sample]:
-    return [sample(draw((3, 3), -1, 1), axes=(0, 2)), sample(draw((3, 3), -1, 1), s=(0, 2), axes=(0, 1))]
+    return [
+        sample(draw((3, 3), -1, 1), axes=(0, 2)),
+        sample(draw((3, 3), -1, 1), s=(0, 2), axes=(0, 1)),
+    ]
 
 
 fftn_expand, ifftn_expand = _along_each(fft), _along_each(ifft)
@@ -270,16 +287,36 @@ complex_cubes = _samples_of_several(lambda: complex_draw((2, 3, 4)))
 real_cubes = _samples_of_several(lambda: draw((2, 3, 4), -1, 1))
 
 fftn = composite("fftn", fftn_expand, samples=complex_cubes, bad=_bad_several, numpy=(np.fft.fftn,))
-ifftn = composite("ifftn", ifftn_expand, samples=complex_cubes, bad=_bad_several, numpy=(np.fft.ifftn,))
-rfftn = composite("rfftn", _rfftn, samples=real_cubes, bad=_bad_several, numpy=(np.fft.rfftn,))
-irfftn = composite("irfftn", _irfftn, samples=complex_cubes, bad=_bad_several, numpy=(np.fft.irfftn,))
-fft2 = composite("fft2", _of_the_plane(fftn_expand), samples=complex_cubes, bad=_bad_several, numpy=(np.fft.fft2,))
-ifft2 = composite(
-    "ifft2", _of_the_plane(ifftn_expand), samples=complex_cubes, bad=_bad_several, numpy=(np.fft.ifft2,)
+ifftn = composite(
+    "ifftn", ifftn_expand, samples=complex_cubes, bad=_bad_several, numpy=(np.fft.ifftn,)
 )
-rfft2 = composite("rfft2", _of_the_plane(_rfftn), samples=real_cubes, bad=_bad_several, numpy=(np.fft.rfft2,))
+rfftn = composite("rfftn", _rfftn, samples=real_cubes, bad=_bad_several, numpy=(np.fft.rfftn,))
+irfftn = composite(
+    "irfftn", _irfftn, samples=complex_cubes, bad=_bad_several, numpy=(np.fft.irfftn,)
+)
+fft2 = composite(
+    "fft2",
+    _of_the_plane(fftn_expand),
+    samples=complex_cubes,
+    bad=_bad_several,
+    numpy=(np.fft.fft2,),
+)
+ifft2 = composite(
+    "ifft2",
+    _of_the_plane(ifftn_expand),
+    samples=complex_cubes,
+    bad=_bad_several,
+    numpy=(np.fft.ifft2,),
+)
+rfft2 = composite(
+    "rfft2", _of_the_plane(_rfftn), samples=real_cubes, bad=_bad_several, numpy=(np.fft.rfft2,)
+)
 irfft2 = composite(
-    "irfft2", _of_the_plane(_irfftn), samples=complex_cubes, bad=_bad_several, numpy=(np.fft.irfft2,)
+    "irfft2",
+    _of_the_plane(_irfftn),
+    samples=complex_cubes,
+    bad=_bad_several,
+    numpy=(np.fft.irfft2,),
 )
 
 # -- order of the frequencies --------------------------------------------------------------------
@@ -306,7 +343,7 @@ fftshift = linear(
     spec=_shift_spec,
     numpy=(np.fft.fftshift,),
 )
-ifftshift = linear(
+ifftshift: Op = linear(
     "ifftshift",
     lambda x, axes=None: np.fft.ifftshift(x, axes),
     lambda g, axes: fftshift(g, axes=axes),

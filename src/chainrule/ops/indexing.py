@@ -1,77 +1,124 @@
-"""Reading and writing parts of an array: basic, advanced and boolean indices; selection by `where`."""
+"""Reading and writing parts of an array by an index: x[index] and x[index] = value.
+
+An index is a static `template` with a `Slot` where an array stands; its arrays are inputs like any
+other.  There are three ops for each kind of index:
+
+              read       its transpose    write
+    basic     getitem    embed            setitem       integers, slices, newaxis, …: NumPy's views
+    arrays    gather     scatter          setitem_at    copies, in which a lane may stand repeatedly
+"""
 
 from __future__ import annotations
 
+import operator
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import Masked
-from chainrule.core.op import Sample, sample
+from chainrule.core.masked import Masked, within
+from chainrule.core.op import Op, Sample, sample
 from chainrule.core.slot import Slot
-from chainrule.core.spec import Spec, dummy
+from chainrule.core.spec import Spec, dummy, is_inexact
+from chainrule.errors import DTypeError
 from chainrule.ops.define import linear
+from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
+from chainrule.ops.structure import astype
+
+Template = tuple[Any, ...]
+STATIC = (type(None), type(Ellipsis))
+PLAIN = (np.ndarray, np.generic)
 
 
-BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
-
-
-def split_index(index: Any) -> tuple[Any, list[Any]]:
+def split_index(index: Any) -> tuple[Template, list[Any]]:
     """An index as a static template and the arrays in it, which are inputs like any other."""
+    kind = type(index)
+    if kind is int:
+        return (index,), []
     parts = index if isinstance(index, tuple) else (index,)
     template, arrays = [], []
     for part in parts:
-        if isinstance(part, BASIC) and not isinstance(part, (bool, np.bool_)):
-            template.append(int(part) if isinstance(part, np.integer) else part)
+        kind = type(part)
+        if kind is int or kind in STATIC:
+            template.append(part)
+        elif kind is slice:
+            template.append(_static_slice(part))
+        elif isinstance(part, (int, np.integer)) and kind is not bool:
+            template.append(int(part))
         else:
             template.append(Slot(len(arrays)))
-            arrays.append(part if hasattr(part, "dtype") else np.asarray(part, None if len(part) else np.intp))
+            arrays.append(_index_array(part))
     return tuple(template), arrays
 
 
-def fill_index(template: tuple[Any, ...], arrays: Any) -> tuple[Any, ...]:
+def _static_slice(part: slice) -> slice:
+    """A slice whose bounds are Python integers; they may have been integer Variables."""
+    for bound in (part.start, part.stop, part.step):
+        if type(bound) is not int and bound is not None:
+            break
+    else:
+        return part
+    try:
+        bounds = (part.start, part.stop, part.step)
+        return slice(*(None if b is None else operator.index(b) for b in bounds))
+    except TypeError:
+        return part  # NumPy refuses it, and then the line is known
+
+
+def _index_array(part: Any) -> Any:
+    if hasattr(part, "dtype"):
+        return part
+    array = as_array(part)
+    return array if array.size else array.astype(np.intp)
+
+
+def fill_index(template: Template, arrays: Any) -> tuple[Any, ...]:
     return tuple(arrays[part.k] if isinstance(part, Slot) else part for part in template)
 
 
-def is_basic(template: tuple[Any, ...]) -> bool:
-    """Whether the index is made of integers, slices, newaxis and … alone: NumPy returns a view."""
-    return not any(isinstance(part, Slot) for part in template)
+def take_index(x: Any, index: Any) -> Any:
+    """x[index] of an array or a Variable, where the index may hold Variables."""
+    template, arrays = split_index(index)
+    return gather(x, *arrays, template=template) if arrays else getitem(x, template=template)
 
 
-def _getitem(x: Any, *arrays: Any, template: tuple[Any, ...]) -> Any:
-    return x[fill_index(template, arrays)]
+def put_index(x: Any, index: Any, value: Any) -> Any:
+    """A copy of x in which x[index] = value, for arrays and Variables."""
+    template, arrays = split_index(index)
+    if not arrays:
+        return setitem(x, value, template=template)
+    return setitem_at(x, in_dtype_of(x, value), *arrays, template=template)
 
 
-def _scatter(g: Any, xs_spec: Any, fixed: Any, template: tuple[Any, ...]) -> list[Any]:
-    """The transpose of reading: zeros, structural ones, but for the lanes that were read."""
-    shape, arrays = xs_spec[0].shape, fixed[1:]
-    value = scatter(g, *arrays, template=template, shape=shape)
-    nothing = [None] * len(arrays)
-    if is_basic(template) and int(np.prod(g.shape)) == xs_spec[0].size:
-        return [value, *nothing]  # every lane was read
+# -- basic indices: no lane is read twice -----------------------------------------------------
+
+
+def _alive(shape: tuple[int, ...], index: Any) -> Any:
+    """Which lanes of an array of `shape` an index reads."""
     alive = np.zeros(shape, bool)
-    alive[fill_index(template, arrays)] = True
-    return [Masked(value, alive), *nothing]
+    alive[index] = True
+    return alive
 
 
-def _index_samples() -> list[Sample]:
-    x = draw((3, 4), -2, 2)
-    rows, columns = np.array([0, 2, 2]), np.array([1, 1, 3])
-    keep = np.array([True, False, True])
-    return [
-        sample(x, template=(1,)),
-        sample(x, template=(slice(None, None, -1), 2)),
-        sample(x, template=(Ellipsis, None, slice(1, 3))),
-        sample(x, rows, template=(Slot(0),)),
-        sample(x, rows, columns, template=(Slot(0), Slot(1))),
-        sample(x, keep, template=(Slot(0), slice(0, 2))),
-        sample(x, x > 0, template=(Slot(0),)),
-    ]
+def _pull_getitem(g: Any, x_spec: Any, template: Template) -> Any:
+    """The transpose of reading: zeros, structural ones, but for the lanes that were read."""
+    shape = x_spec.shape
+    value = (_embed if isinstance(g, PLAIN) else embed)(g, template, shape)  # a hot rule
+    if prod(g.shape) == prod(shape):
+        return value
+    return Masked(value, _alive(shape, template))
 
 
-def _index_spec(x: Any, *arrays: Any, template: tuple[Any, ...]) -> Spec | None:
+def _getitem_variant(x: Any, *arrays: Any, template: Template) -> tuple[Op, list[Any]] | None:
+    return (gather, [x, *arrays]) if arrays else None
+
+
+def _index_spec(x: Any, *arrays: Any, template: Template) -> Spec | None:
     """None for a boolean index, whose result's size depends on its values."""
+    for array in arrays:
+        if array.dtype.kind not in "iub":
+            raise DTypeError(f"an index is made of integers or booleans, not {array.dtype.name}")
     if any(a.dtype == bool for a in arrays):
         return None
     zeros = [np.zeros(a.shape, a.dtype) for a in arrays]
@@ -79,90 +126,253 @@ def _index_spec(x: Any, *arrays: Any, template: tuple[Any, ...]) -> Spec | None:
 
 
 getitem = linear(
-    "getitem", _getitem, _scatter, inputs=("xs",), variadic=True, samples=_index_samples, view=True, spec=_index_spec,
-    doc="x[index]; the index's static part is `template`, its arrays are inputs.",
+    "getitem",
+    lambda x, template: x[template],
+    _pull_getitem,
+    samples=lambda: [
+        sample(draw((3, 4), -2, 2), template=(1,)),
+        sample(draw((3, 4), -2, 2), template=(-1, -4)),
+        sample(draw((3, 4), -2, 2), template=(slice(None, None, -1), 2)),
+        sample(draw((3, 4), -2, 2), template=(Ellipsis, None, slice(1, 3))),
+        sample(draw((3, 4), -2, 2), template=(slice(5, 0, -2), slice(3, 3))),
+        sample(draw((3,), -2, 2).astype(np.float32), template=(slice(1, None),)),
+        sample(draw((3,), -2, 2) + 1j, template=(slice(None, None, 2),)),
+        sample(draw((), -2, 2), template=(None,)),
+        sample(draw((), -2, 2), template=()),
+    ],
+    bad=lambda: [
+        sample(draw((3,), -2, 2), template=(3,)),
+        sample(draw((3,), -2, 2), template=(0, 0)),
+        sample(draw((3,), -2, 2), template=(slice(0, 1.5),)),
+    ],
+    view=True,
+    variant=_getitem_variant,
+    doc="x[index] for a basic index, `template`; an index with arrays is recorded as `gather`.",
 )
 
 
-def _scatter_forward(g: Any, *arrays: Any, template: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+def _embed(x: Any, template: Template, shape: tuple[int, ...]) -> Any:
+    out = np.zeros(shape, x.dtype)
+    out[template] = x
+    return out if shape else out[()]
+
+
+embed = linear(
+    "embed",
+    _embed,
+    lambda g, template: getitem(g, template=template),
+    fills=True,
+    samples=lambda: [
+        sample(draw((2,), -2, 2), template=(slice(1, 3),), shape=(4,)),
+        sample(draw((), -2, 2), template=(1, -1), shape=(2, 3)),
+        sample(draw((2, 1), -2, 2), template=(slice(None, None, -1), None), shape=(2,)),
+        sample(draw((1,), -2, 2).astype(np.float32), template=(None,), shape=()),
+    ],
+    bad=lambda: [sample(draw((2,), -2, 2), template=(slice(1, 3),), shape=(2,))],
+    doc="Zeros of `shape` in which x stands at a basic index: the transpose of x[index].",
+)
+
+
+def _setitem(x: Any, value: Any, template: Template) -> Any:
+    out = np.array(x)
+    out[template] = value
+    return out if out.ndim else out[()]
+
+
+def _rest(g: Any, template: Template) -> Any:
+    """What was not overwritten keeps its adjoint; the rest is a structural zero."""
+    overwritten = _alive(g.shape, template)
+    if overwritten.all():
+        return None
+    return Masked(setitem(g, 0, template=template), ~overwritten)
+
+
+def _written(g: Any, value_spec: Any, template: Template) -> Any:
+    return _with_axes(getitem(g, template=template), value_spec)
+
+
+def _with_axes(c: Any, value_spec: Any) -> Any:
+    """A value may have more axes than its place, of size one; the walk undoes broadcasting."""
+    missing = len(value_spec.shape) - len(c.shape)
+    return np.reshape(c, (1,) * missing + c.shape) if missing > 0 else c
+
+
+def _setitem_variant(
+    x: Any, value: Any, *arrays: Any, template: Template
+) -> tuple[Op, list[Any]] | None:
+    return (setitem_at, [x, in_dtype_of(x, value), *arrays]) if arrays else None
+
+
+def in_dtype_of(x: Any, value: Any) -> Any:
+    """A value to be assigned; among several inputs the engine takes an integer for an index."""
+    value = as_array(value)
+    return value if is_inexact(value.dtype) or not is_inexact(x.dtype) else astype(value, x.dtype)
+
+
+setitem = linear(
+    "setitem",
+    _setitem,
+    (_rest, _written),
+    inputs=("x", "value"),
+    samples=lambda: [
+        sample(draw((3, 4), -2, 2), np.float64(0.5), template=(1,)),
+        sample(draw((3, 4), -2, 2), 2, template=(slice(None), -1)),
+        sample(draw((3, 4), -2, 2), draw((4,), -2, 2, 1), template=(slice(0, 2),)),
+        sample(draw((3, 4), -2, 2), draw((1, 1, 4), -2, 2, 1), template=(slice(0, 2),)),
+        sample(draw((3,), -2, 2), draw((3,), -2, 2, 1), template=(slice(None, None, -1),)),
+        sample(draw((3,), -2, 2), draw((0,), -2, 2, 1), template=(slice(2, 2),)),
+        sample(draw((3,), -2, 2).astype(np.float32), draw((), -2, 2), template=(0,)),
+        sample(draw((3,), -2, 2) + 1j, draw((), -2, 2), template=(0,)),
+        sample(draw((), -2, 2), draw((), -2, 2, 1), template=()),
+    ],
+    bad=lambda: [
+        sample(draw((3,), -2, 2), draw((2,), -2, 2), template=(slice(None),)),
+        sample(draw((3,), -2, 2), draw((), -2, 2), template=(3,)),
+    ],
+    variant=_setitem_variant,
+    doc="A copy of x in which x[index] = value, for a basic index.",
+)
+
+
+# -- indices with arrays: a lane may be read or written several times --------------------------
+
+
+def _gather(x: Any, *arrays: Any, template: Template) -> Any:
+    return x[fill_index(template, arrays)]
+
+
+def _pull_gather(g: Any, xs_spec: Any, fixed: Any, template: Template) -> list[Any]:
+    """The transpose of reading: a lane read twice gets both; unread lanes are structural zeros."""
+    shape, arrays = xs_spec[0].shape, fixed[1:]
+    value = scatter(g, *arrays, template=template, shape=shape)
+    alive = _alive(shape, fill_index(template, arrays))
+    return [value if alive.all() else Masked(value, alive), *[None] * len(arrays)]
+
+
+def _gathers() -> list[Sample]:
+    x = draw((3, 4), -2, 2)
+    rows, columns = np.array([0, 2, 2]), np.array([1, 1, 3])
+    keep, one, slot = np.array([True, False, True]), np.array([False, True, False]), Slot(0)
+    return [
+        sample(x, rows, template=(slot,)),
+        sample(x, rows, columns, template=(slot, Slot(1))),
+        sample(x, rows[:, None], columns, template=(slot, Slot(1))),
+        sample(x, np.int64(-1), template=(Ellipsis, slot)),
+        sample(x, keep, template=(slot, slice(0, 2))),
+        sample(x, one, columns, template=(slot, Slot(1))),  # one row, read three times
+        sample(x, x > 0, template=(slot,)),
+        sample(x, np.zeros((0, 2), int), template=(slot,)),
+        sample(draw((2, 3, 2), -2, 2), rows % 2, template=(1, slice(None), slot)),
+        sample(draw((2, 3, 2), -2, 2), rows % 2, rows % 2, template=(slot, slice(None), Slot(1))),
+        sample(draw((4,), -2, 2).astype(np.float32), rows, template=(slot,)),
+        sample(draw((4,), -2, 2) + 1j, rows, template=(slot,)),
+        sample(draw((), -2, 2), np.True_, template=(slot,)),
+    ]
+
+
+gather = linear(
+    "gather",
+    _gather,
+    _pull_gather,
+    inputs=("xs",),
+    variadic=True,
+    samples=_gathers,
+    bad=lambda: [
+        sample(draw((3,), -2, 2), np.array([0, 3]), template=(Slot(0),)),
+        sample(draw((3,), -2, 2), np.array([True, False]), template=(Slot(0),)),
+        sample(draw((3,), -2, 2), np.array([0.0, 1.0]), template=(Slot(0),)),
+    ],
+    spec=_index_spec,
+    doc="x[index] for an index with arrays: `template` holds its static part.",
+)
+
+
+def _scatter(g: Any, *arrays: Any, template: Template, shape: tuple[int, ...]) -> Any:
+    """Lanes by their number, because NumPy adds fast at one flat index only."""
     out = np.zeros(shape, g.dtype)
     index = fill_index(template, arrays)
-    if is_basic(template) or any(np.asarray(a).dtype == bool for a in arrays):
-        out[index] = g  # no lane is read twice
+    if np.count_nonzero(_alive(shape, index)) == g.size:
+        out[index] = g
     else:
-        np.add.at(out, index, g)
-    return out
+        lanes = np.arange(out.size).reshape(shape)[index]
+        np.add.at(out.reshape(-1), lanes.reshape(-1), np.reshape(g, -1))
+    return out if shape else out[()]
 
 
 scatter = linear(
     "scatter",
-    _scatter_forward,
-    lambda g, fixed, template: [getitem(g, *fixed[1:], template=template), *[None] * (len(fixed) - 1)],
+    _scatter,
+    lambda g, fixed, template: [gather(g, *fixed[1:], template=template), *[None] * len(fixed[1:])],
     inputs=("xs",),
     variadic=True,
     fills=True,
     samples=lambda: [
-        sample(draw((2,), -2, 2), template=(slice(1, 3),), shape=(4,)),
         sample(draw((3,), -2, 2), np.array([0, 2, 2]), template=(Slot(0),), shape=(4,)),
+        sample(draw((3,), -2, 2), np.array([0, -1, 2]), template=(Slot(0),), shape=(4,)),
+        sample(draw((3, 2), -2, 2), np.array([0, 2, 2]), template=(Slot(0),), shape=(4, 2)),
+        sample(draw((0,), -2, 2), np.zeros(0, int), template=(Slot(0),), shape=(2,)),
     ],
-    doc="Zeros of `shape` with g added at the index: the transpose of x[index].",
+    spec=lambda g, *arrays, template, shape: Spec(shape, g.dtype),
+    doc="Zeros of `shape` to which g is added at the index: the transpose of `gather`.",
 )
 
 
-def _setitem(x: Any, value: Any, *arrays: Any, template: tuple[Any, ...]) -> Any:
+def _setitem_at(x: Any, value: Any, *arrays: Any, template: Template) -> Any:
     out = np.array(x)
     out[fill_index(template, arrays)] = value
-    return out[()]
+    return out if out.ndim else out[()]
 
 
-def _pull_setitem(g: Any, xs_spec: Any, fixed: Any, template: tuple[Any, ...]) -> list[Any]:
-    arrays = fixed[2:]
-    index = fill_index(template, arrays)
-    kept = np.ones(g.shape, bool)
-    kept[index] = False
-    into = _fitted(_last_writes(g, index, arrays, template), xs_spec[1].shape)
-    zero = np.zeros((), g.dtype)
-    return [Masked(np.where(kept, g, zero), kept), into, *[None] * len(arrays)]
+def _pull_setitem_at(
+    g: Any, xs_spec: Any, fixed: Any, active: tuple[bool, ...], template: Template
+) -> list[Any]:
+    """Lanes written to pass their adjoint to the value, the others keep it for x."""
+    index = fill_index(template, fixed[2:])
+    overwritten = _alive(g.shape, index)
+    rest = into = None
+    if active[0] and not overwritten.all():
+        rest = Masked(np.where(overwritten, np.zeros((), g.dtype), g), ~overwritten)
+    if active[1]:
+        into = _with_axes(gather(g, *fixed[2:], template=template), xs_spec[1])
+        if np.count_nonzero(overwritten) < prod(into.shape):
+            into = within(into, _last_writes(g.shape, index).reshape(into.shape))
+    return [rest, into, *[None] * len(fixed[2:])]
 
 
-def _last_writes(g: Any, index: tuple[Any, ...], arrays: list[Any], template: tuple[Any, ...]) -> Any:
-    """The adjoint of what was written; of several writes to one lane only the last counts."""
-    taken = getitem(g, *arrays, template=template)
-    if is_basic(template) or any(np.asarray(a).dtype == bool for a in arrays):
-        return taken
-    position = np.zeros(g.shape, np.intp)
-    number = np.arange(int(np.prod(taken.shape)), dtype=np.intp).reshape(taken.shape)
-    position[index] = number
-    return np.where(position[index] == number, taken, np.zeros((), g.dtype))
+def _last_writes(shape: tuple[int, ...], index: Any) -> Any:
+    """Which of the values written at an index stay: of several writes to one lane the last."""
+    writer = np.zeros(shape, np.intp)
+    number = np.arange(writer[index].size).reshape(writer[index].shape)
+    writer[index] = number
+    return writer[index] == number
 
 
-def _fitted(c: Any, shape: tuple[int, ...]) -> Any:
-    """Undo the broadcasting of an assigned value."""
-    if c.shape == shape:
-        return c
-    extra = len(c.shape) - len(shape)
-    axes = (*range(extra), *(extra + i for i, n in enumerate(shape) if n == 1 and c.shape[extra + i] != 1))
-    c = np.sum(c, axis=axes) if axes else c
-    return np.reshape(c, shape)
-
-
-def _set_samples() -> list[Sample]:
-    x = draw((3, 4), -2, 2)
+def _writes() -> list[Sample]:
+    x, rows, slot = draw((3, 4), -2, 2), np.array([0, 2, 2]), Slot(0)
+    one = np.array([False, True, False])
     return [
-        sample(x, np.float64(0.5), template=(1,)),
-        sample(x, draw((4,), -2, 2, 1), template=(slice(0, 2),)),
-        sample(x, draw((3,), -2, 2, 1), np.array([0, 2, 2]), template=(Slot(0), 1)),
-        sample(x, np.float64(0.5), x > 0, template=(Slot(0),)),
+        sample(x, draw((3,), -2, 2, 1), rows, template=(slot, 1)),
+        sample(x, draw((), -2, 2, 1), rows, template=(slot,)),
+        sample(x, draw((1, 1, 4), -2, 2, 1), rows, template=(slot,)),
+        sample(x, draw((3,), -2, 2, 1), one, rows, template=(slot, Slot(1))),
+        sample(x, draw((), -2, 2, 1), x > 0, template=(slot,)),
+        sample(x, draw((0, 4), -2, 2, 1), np.zeros(0, int), template=(slot,)),
+        sample(x[0].astype(np.float32), draw((3,), -2, 2, 1), rows, template=(slot,)),
+        sample(x[0] + 1j, draw((3,), -2, 2, 1), rows, template=(slot,)),
     ]
 
 
-setitem = linear(
-    "setitem", _setitem, _pull_setitem, inputs=("xs",), variadic=True, samples=_set_samples,
-    doc="A copy of x in which x[index] = value.",
+setitem_at = linear(
+    "setitem_at",
+    _setitem_at,
+    _pull_setitem_at,
+    inputs=("xs",),
+    variadic=True,
+    samples=_writes,
+    bad=lambda: [
+        sample(draw((3,), -2, 2), draw((), -2, 2), np.array([3]), template=(Slot(0),)),
+        sample(draw((3,), -2, 2), draw((3,), -2, 2), np.array([0, 1]), template=(Slot(0),)),
+    ],
+    spec=lambda x, value, *arrays, template: Spec(x.shape, x.dtype),
+    doc="A copy of x in which x[index] = value, for an index with arrays; the last write wins.",
 )
-
-
-def take_index(x: Any, index: Any) -> Any:
-    """x[index] of an array or a Variable, through the op."""
-    template, arrays = split_index(index)
-    return getitem(x, *arrays, template=template)

@@ -9,15 +9,26 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import Masked, plain
-from chainrule.core.op import Sample, sample
+from chainrule.core.op import Op, Sample, sample
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.define import ZERO, composite, linear, rules
 from chainrule.ops.samples import draw
-from chainrule.ops.windows import Padding, Sizes, Window, inner, padded, sizes, where_covered, windows_of
+from chainrule.ops.windows import (
+    Padding,
+    Sizes,
+    Window,
+    inner,
+    padded,
+    sizes,
+    where_covered,
+    windows_of,
+)
 
 
-def _pooled(name: str, x: Any, window: Any, stride: Any, padding: Any) -> tuple[list[Window], tuple[int, ...]]:
+def _pooled(
+    name: str, x: Any, window: Any, stride: Any, padding: Any
+) -> tuple[list[Window], tuple[int, ...]]:
     """How the windows lie on the images x, and how many there are along each axis."""
     what = f"{name} of {tuple(x.shape)} with window={window!r}"
     count = len(x.shape) - 2
@@ -44,7 +55,9 @@ def _places(windows: Sequence[Window], positions: Sequence[int]) -> list[tuple[A
     ]
 
 
-def _combined(ufunc: np.ufunc, x: Any, windows: Sequence[Window], positions: Sequence[int], fill: Any) -> Any:
+def _combined(
+    ufunc: np.ufunc, x: Any, windows: Sequence[Window], positions: Sequence[int], fill: Any
+) -> Any:
     """The elements of each window combined, one axis after the other."""
     x = padded(x, windows, fill)
     for axis, (window, count) in enumerate(zip(windows, positions, strict=True), 2):
@@ -70,10 +83,14 @@ def _sum_pool(x: Any, window: Sizes, stride: Sizes | None = None, padding: Paddi
     return _combined(np.add, x, windows, positions, 0)
 
 
-def _sum_unpool(y: Any, lengths: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0) -> Any:
+def _sum_unpool(
+    y: Any, lengths: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0
+) -> Any:
     stand_in = Spec((*y.shape[:2], *lengths), y.dtype)
     windows, positions = _pooled("sum_unpool", stand_in, window, stride, padding)
-    for axis, (w, n, count) in reversed(list(enumerate(zip(windows, lengths, positions, strict=True), 2))):
+    for axis, (w, n, count) in reversed(
+        list(enumerate(zip(windows, lengths, positions, strict=True), 2))
+    ):
         at = (slice(None),) * axis
         out = np.zeros((*y.shape[:axis], n + w.low + w.high, *y.shape[axis + 1 :]), y.dtype)
         for tap in w.taps(count):
@@ -83,9 +100,11 @@ def _sum_unpool(y: Any, lengths: Any, window: Sizes, stride: Sizes | None = None
 
 
 def _spread_sum(g: Any, x_spec: Any, window: Any, stride: Any, padding: Any) -> Any:
-    """Each element gets the adjoints of the windows it is in; none, structurally, if it is in none."""
+    """Each element gets the adjoints of the windows it is in; in none, it is structurally zero."""
     windows, _ = _pooled("sum_pool", x_spec, window, stride, padding)
-    value = sum_unpool(g, lengths=tuple(x_spec.shape[2:]), window=window, stride=stride, padding=padding)
+    value = sum_unpool(
+        g, lengths=tuple(x_spec.shape[2:]), window=window, stride=stride, padding=padding
+    )
     return where_covered(value, windows)
 
 
@@ -97,9 +116,11 @@ def distinct(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
 def _pool_samples() -> list[Sample]:
     line, plane = distinct((2, 2, 7)), distinct((2, 1, 5, 6))
     return [
-        sample(line, window=2), sample(line, window=3, stride=1, padding=1), sample(line, window=2, stride=3),
-        sample(plane, window=2), sample(plane, window=(3, 2), stride=(2, 1), padding=(1, (0, 1))),
-        sample(distinct((1, 2, 3, 4, 2)), window=(2, 2, 1)), sample(plane, window=3, stride=1, padding="same"),
+        sample(line, window=2), sample(line, window=3, stride=1, padding=1),
+        sample(line, window=2, stride=3), sample(plane, window=2),
+        sample(plane, window=(3, 2), stride=(2, 1), padding=(1, (0, 1))),
+        sample(distinct((1, 2, 3, 4, 2)), window=(2, 2, 1)),
+        sample(plane, window=3, stride=1, padding="same"),
         sample(plane.astype(np.float32), window=2), sample(plane[:0], window=2),
     ]  # fmt: skip
 
@@ -107,8 +128,8 @@ def _pool_samples() -> list[Sample]:
 def _bad_pools() -> list[Sample]:
     x = draw((1, 2, 4, 4), -1, 1)
     return [
-        sample(x, window=5), sample(x, window=(2, 2, 2)), sample(x, window=0), sample(x, window=2, padding=2),
-        sample(x, window=2, stride=0), sample(x[0, 0], window=2),
+        sample(x, window=5), sample(x, window=(2, 2, 2)), sample(x, window=0),
+        sample(x, window=2, padding=2), sample(x, window=2, stride=0), sample(x[0, 0], window=2),
     ]  # fmt: skip
 
 
@@ -119,7 +140,7 @@ sum_pool = linear(
     samples=_pool_samples,
     bad=_bad_pools,
     spec=_pool_spec("sum_pool"),
-    doc="The sum of each window of images x (images, channels, *space); beyond the edge there are zeros.",
+    doc="The sum of each window of x (images, channels, *space); beyond the edge are zeros.",
 )
 sum_unpool = linear(
     "sum_unpool",
@@ -128,15 +149,20 @@ sum_unpool = linear(
     inputs=("y",),
     fills=True,
     samples=lambda: [
-        sample(_sum_pool(*s.args, **s.attrs) / 4, lengths=s.args[0].shape[2:], **s.attrs) for s in _pool_samples()
+        sample(_sum_pool(*s.args, **s.attrs) / 4, lengths=s.args[0].shape[2:], **s.attrs)
+        for s in _pool_samples()
     ],
     spec=lambda y, lengths, window, stride=None, padding=0: Spec((*y.shape[:2], *lengths), y.dtype),
-    doc="The transpose of sum_pool: images of these lengths, each element the sum of y over its windows.",
+    doc="The transpose of sum_pool: images of these lengths, in which windows add y.",
 )
 
 
 def _avg_pool(
-    x: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0, count_include_pad: bool = True
+    x: Any,
+    window: Sizes,
+    stride: Sizes | None = None,
+    padding: Padding = 0,
+    count_include_pad: bool = True,
 ) -> Any:
     total = sum_pool(x, window=window, stride=stride, padding=padding)
     if count_include_pad:
@@ -148,7 +174,10 @@ def _avg_pool(
 avg_pool = composite(
     "avg_pool",
     _avg_pool,
-    samples=lambda: [*_pool_samples(), sample(distinct((1, 1, 5)), window=3, padding=1, count_include_pad=False)],
+    samples=lambda: [
+        *_pool_samples(),
+        sample(distinct((1, 1, 5)), window=3, padding=1, count_include_pad=False),
+    ],
     bad=_bad_pools,
     doc="The mean of each window; `count_include_pad` tells whether zeros beyond the edge count.",
 )
@@ -165,8 +194,10 @@ def _max_pool(x: Any, window: Sizes, stride: Sizes | None = None, padding: Paddi
     return _combined(np.maximum, x, windows, positions, lowest)
 
 
-def _max_peaks(x: Any, top: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0) -> Any:
-    """Per tap, whether it holds the largest element of its window (or a NaN, which is the result then)."""
+def _max_peaks(
+    x: Any, top: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0
+) -> Any:
+    """Per tap, whether it holds the largest element of its window; a NaN is the largest."""
     windows, positions = _pooled("max_peaks", x, window, stride, padding)
     places = _places(windows, positions)
     around = padded(x, windows, np.nan)  # equal to nothing
@@ -177,7 +208,9 @@ def _max_peaks(x: Any, top: Any, window: Sizes, stride: Sizes | None = None, pad
     return peaks
 
 
-def _max_collect(x: Any, peaks: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0) -> Any:
+def _max_collect(
+    x: Any, peaks: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0
+) -> Any:
     windows, positions = _pooled("max_collect", x, window, stride, padding)
     around = padded(x, windows)
     out = np.zeros((*x.shape[:2], *positions), x.dtype)
@@ -188,7 +221,12 @@ def _max_collect(x: Any, peaks: Any, window: Sizes, stride: Sizes | None = None,
 
 
 def _max_spread(
-    y: Any, peaks: Any, lengths: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0
+    y: Any,
+    peaks: Any,
+    lengths: Any,
+    window: Sizes,
+    stride: Sizes | None = None,
+    padding: Padding = 0,
 ) -> Any:
     stand_in = Spec((*y.shape[:2], *lengths), y.dtype)
     windows, positions = _pooled("max_spread", stand_in, window, stride, padding)
@@ -199,9 +237,11 @@ def _max_spread(
     return np.ascontiguousarray(out[inner(lengths, windows)])
 
 
-def _reached(peaks: Any, shape: Sequence[int], window: Any, stride: Any, padding: Any) -> Any:
+def _reached(peaks: Any, shape: tuple[int, ...], window: Any, stride: Any, padding: Any) -> Any:
     """Which elements of images of this shape are a peak of some window."""
-    windows, positions = _pooled("max_spread", Spec(shape, np.dtype(np.int8)), window, stride, padding)
+    windows, positions = _pooled(
+        "max_spread", Spec(shape, np.dtype(np.int8)), window, stride, padding
+    )
     out = padded(np.zeros(shape, bool), windows)
     for at, peak in zip(_places(windows, positions), peaks, strict=True):
         out[at] |= peak
@@ -234,8 +274,9 @@ def _peak_samples() -> list[Sample]:
 
 
 def _with_peaks(s: Sample) -> tuple[Any, Any]:
-    top = _max_pool(*s.args, **s.attrs)
-    return top, _max_peaks(*s.args, top, **s.attrs)
+    (x,) = s.args
+    top = _max_pool(x, **s.attrs)
+    return top, _max_peaks(x, top, **s.attrs)
 
 
 max_pool = rules(
@@ -281,7 +322,7 @@ max_collect = linear(
     spec=lambda x, peaks, window, stride=None, padding=0: Spec(peaks.shape[1:], x.dtype),
     doc="The mean of x over the peaks of each window: the derivative of max_pool.",
 )
-max_spread = linear(
+max_spread: Op = linear(
     "max_spread",
     _max_spread,
     (
@@ -295,6 +336,8 @@ max_spread = linear(
     samples=lambda: [
         sample(*_with_peaks(s), lengths=s.args[0].shape[2:], **s.attrs) for s in _peak_samples()
     ],
-    spec=lambda y, peaks, lengths, window, stride=None, padding=0: Spec((*y.shape[:2], *lengths), y.dtype),
+    spec=lambda y, peaks, lengths, window, stride=None, padding=0: Spec(
+        (*y.shape[:2], *lengths), y.dtype
+    ),
     doc="The transpose of max_collect: y shared out among the peaks of each window.",
 )

@@ -140,7 +140,7 @@ def _tile(x: Any, reps: Any) -> Any:
 
 def _tile_back(g: Any, x_spec: Any, reps: Any) -> Any:
     """The sum over all copies: g cut into (copies, size) along each axis."""
-    copies = (reps,) if isinstance(reps, (int, np.integer)) else tuple(int(r) for r in reps)
+    copies = tuple(int(r) for r in np.ravel(reps))
     ndim = max(len(copies), len(x_spec.shape))
     sizes = (1,) * (ndim - len(x_spec.shape)) + x_spec.shape
     copies = (1,) * (ndim - len(copies)) + copies

@@ -33,9 +33,13 @@ def _truth(condition: Any) -> Any:
     return np.asarray(plain(condition), bool)
 
 
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    return np.where(condition, x, y)[()]
+
+
 where = elementwise(
     "where",
-    lambda condition, x, y: np.where(condition, x, y)[()],
+    _where,
     (None, Gate(_truth), Gate(lambda condition: ~_truth(condition))),
     inputs=("condition", "x", "y"),
     samples=_where_samples,
@@ -202,11 +206,11 @@ def _nan_to_num(
         parts = (_nan_to_num(part, True, nan, posinf, neginf) for part in (np.real(x), np.imag(x)))
         return np.add(next(parts), 1j * next(parts))
     if x.dtype.kind != "f":
-        return np.positive(x)
+        return x
     largest = float(np.finfo(x.dtype).max)
-    x = np.where(np.equal(x, np.inf), largest if posinf is None else posinf, x)
-    x = np.where(np.equal(x, -np.inf), -largest if neginf is None else neginf, x)
-    return np.where(np.isnan(x), nan, x)[()]
+    kept = np.where(np.isnan(x), nan, x)
+    kept = np.where(np.equal(x, np.inf), largest if posinf is None else posinf, kept)
+    return np.where(np.equal(x, -np.inf), -largest if neginf is None else neginf, kept)[()]
 
 
 def _broken_numbers() -> list[Sample]:

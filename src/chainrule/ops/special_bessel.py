@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.masked import plain
 from chainrule.core.op import Function, Op, Samples, sample
 from chainrule.errors import DerivativeError
 from chainrule.ops.define import composite, elementwise
@@ -20,7 +21,7 @@ from chainrule.ops.samples import draw, holomorphic, joined, points, positives, 
 from chainrule.ops.special import in_double, refused, scipy_special
 
 NO_ORDER = "no closed form is known for the derivative of a Bessel function by its order"
-FAR = 50.0  # from 50 + 2v² on, twenty terms of Hankel's series are exact to the last bit
+FAR = 25.0  # from 25 + 2v² on, twenty terms of Hankel's series are exact to the last bit
 
 
 def of_order(low: float, high: float, *, complex_too: bool = False) -> Samples:
@@ -94,7 +95,7 @@ y0 = elementwise(
 y1 = elementwise(
     "y1",
     scipy_special("y1"),
-    (lambda x: 0.5 * (y0(x) - yn(2, x)),),
+    (lambda x: 0.5 * (y0(x) - yv(2, x)),),
     samples=positives,
     edges=points(1e-90, 1e6),
 )
@@ -247,17 +248,23 @@ k1e = elementwise(
 # ---- spherical, Airy ----------------------------------------------------------------------------
 
 
+def _previous(n: Any) -> Any:
+    """n − 1 but not below 0; a plain number stays one, so that it does not widen float32."""
+    n = plain(n)
+    return max(n - 1, 0) if np.ndim(n) == 0 else np.maximum(n - 1, 0)
+
+
 def spherical(name: str, below: int, above: int, samples: Samples, edges: Samples) -> Op:
     """A spherical Bessel function with (2n+1) f_n' = below·n f_{n−1} + above·(n+1) f_{n+1}."""
 
     def slope(n: Any, z: Any) -> Any:
         """(below·n f_{n−1} + above·(n+1) f_{n+1}) / (2n+1), which needs no division by z."""
-        lower = below * n * op(np.maximum(n - 1, 0), z)
+        lower = below * n * op(_previous(n), z)
         return (lower + above * (n + 1) * op(n + 1, z)) / (2 * n + 1)
 
     op = elementwise(
         name,
-        scipy_special(name),
+        in_double(scipy_special(name)),  # SciPy's would widen float32
         (refused(name, "the order", "it is a whole number"), slope),
         inputs=("n", "z"),
         samples=samples,

@@ -144,31 +144,30 @@ boxcox1p = elementwise(
 
 
 @in_double
-def _log1prel_derivative(t: Any, order: int) -> Any:
-    """dⁿh/dtⁿ of h = log(1+t)/t: by t hₙ + n hₙ₋₁ = (log(1+t))⁽ⁿ⁾, for small t by its series."""
-    upward = np.where(t == 0, 1.0, np.log1p(t) / t)
+def _log1prel_derivative(x: Any, order: int) -> Any:
+    """dⁿh/dtⁿ of h = log(1+x)/x: by x hₙ + n hₙ₋₁ = (log(1+x))⁽ⁿ⁾, for small x by its series."""
+    upward = np.where(x == 0, 1.0, np.log1p(x) / x)
     for n in range(1, order + 1):
-        upward = ((-1) ** (n - 1) * factorial(n - 1) / (1 + t) ** n - n * upward) / t
-    small = np.abs(t) < 0.3
+        upward = ((-1) ** (n - 1) * factorial(n - 1) / (1 + x) ** n - n * upward) / x
+    small = np.abs(x) < 0.3
     coefficients = [
         (-1) ** (k + order) * factorial(k + order) / factorial(k) / (k + order + 1)
         for k in range(36 + 4 * order)
     ]
-    return np.where(small, polynomial(coefficients, np.where(small, t, 0.0)), upward)
+    return np.where(small, polynomial(coefficients, np.where(small, x, 0.0)), upward)
 
 
 log1prel_derivative = elementwise(
     "log1prel_derivative",
     _log1prel_derivative,
-    (lambda t, order: log1prel_derivative(t, order=order + 1),),
-    inputs=("t",),
+    (lambda x, order: log1prel_derivative(x, order=order + 1),),
     samples=lambda: [
         sample(draw((3,), -0.7, 3), order=1),
         sample(draw((2, 2), -0.25, 0.25), order=2),
         sample(draw((2,), -0.7, 3).astype(np.float32), order=1),
     ],
     edges=lambda: [sample(np.float64(v), order=1) for v in (0.0, 1e8)],
-    doc="The derivative of log(1+t)/t of the given order (1 or more).",
+    doc="The derivative of log(1+x)/x of the given order (1 or more).",
 )
 
 

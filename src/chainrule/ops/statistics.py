@@ -50,7 +50,7 @@ mean = linear(
 
 def squared_size(x: Any) -> Any:
     """|x|², which is real also where x is complex."""
-    return np.square(np.real(x)) + np.square(np.imag(x)) if x.dtype.kind == "c" else np.square(x)
+    return np.real(x * np.conjugate(x)) if x.dtype.kind == "c" else np.square(x)
 
 
 def freedom(ddof: float, correction: float | None) -> float:
@@ -259,7 +259,9 @@ def _cov(
         weighted = centred * weights
         lost = ddof if aweights is None else ddof * np.sum(weights * array_of(aweights)) / total
         freedoms = total - lost if ddof else total
-    other = np.conjugate(np.transpose(weighted)) if rows.dtype.kind == "c" else np.transpose(weighted)
+    other = (
+        np.conjugate(np.transpose(weighted)) if rows.dtype.kind == "c" else np.transpose(weighted)
+    )
     return _squeezed(np.matmul(centred, other) / freedoms)
 
 

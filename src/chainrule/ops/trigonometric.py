@@ -187,7 +187,7 @@ def _sinc_samples() -> list[Sample]:
     ]
 
 
-sinc_derivative = elementwise(
+sinc_derivative: Op = elementwise(
     "sinc_derivative",
     _sinc_derivative,
     (lambda x, order: sinc_derivative(x, order=order + 1),),

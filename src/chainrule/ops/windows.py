@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrule.core.masked import Masked
-from chainrule.core.op import sample
+from chainrule.core.op import Op, sample
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError
 from chainrule.ops.define import linear
@@ -20,7 +20,7 @@ Padding = Sizes | Sequence[Sequence[int]] | str
 
 
 class Window(NamedTuple):
-    """How windows lie along one axis: `size` taps, `dilation` apart, every `stride`, on padded data."""
+    """Windows along one padded axis: `size` taps, `dilation` apart, one window every `stride`."""
 
     size: int
     stride: int = 1
@@ -47,7 +47,10 @@ class Window(NamedTuple):
     def taps(self, positions: int) -> list[slice]:
         """Per tap, where the windows read it on the padded axis."""
         span = (positions - 1) * self.stride + 1
-        return [slice(k * self.dilation, k * self.dilation + span, self.stride) for k in range(self.size)]
+        return [
+            slice(k * self.dilation, k * self.dilation + span, self.stride)
+            for k in range(self.size)
+        ]
 
 
 def sizes(name: str, value: Any, count: int, least: int) -> tuple[int, ...]:
@@ -63,12 +66,16 @@ def sizes(name: str, value: Any, count: int, least: int) -> tuple[int, ...]:
     return each
 
 
-def paddings(value: Any, taps: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> list[Any]:
-    """(before, after) per spatial axis, from a number, a number or pair per axis, "same" or "valid"."""
+def paddings(
+    value: Any, taps: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> list[Any]:
+    """(before, after) per spatial axis, of a number, a number or pair per axis, or a word."""
     if not isinstance(value, str):
         each = value if isinstance(value, (tuple, list)) else (value,) * len(taps)
         if len(each) != len(taps):
-            raise ArgumentError(f"padding={value!r} is for {len(each)} spatial axes, there are {len(taps)}")
+            raise ArgumentError(
+                f"padding={value!r} is for {len(each)} spatial axes, there are {len(taps)}"
+            )
         return [sizes("padding", p, 2, 0) for p in each]
     if value not in ("same", "valid"):
         raise ArgumentError(f'padding={value!r}; it is a number, one per axis, "same" or "valid"')
@@ -141,7 +148,9 @@ def _overlap_add(y: Any, shape: Sequence[int], axis: Any = None) -> Any:
 
 sliding_window_view = linear(
     "sliding_window_view",
-    lambda x, window_shape, axis=None: np.lib.stride_tricks.sliding_window_view(x, window_shape, axis),
+    lambda x, window_shape, axis=None: np.lib.stride_tricks.sliding_window_view(
+        x, window_shape, axis
+    ),
     lambda g, x_spec, axis: overlap_add(g, shape=tuple(x_spec.shape), axis=axis),
     samples=lambda: [
         sample(draw((5,), -1, 1), window_shape=3),
@@ -158,7 +167,7 @@ sliding_window_view = linear(
     numpy=(np.lib.stride_tricks.sliding_window_view,),
     view=True,
 )
-overlap_add = linear(
+overlap_add: Op = linear(
     "overlap_add",
     _overlap_add,
     lambda g, y_spec, shape, axis: sliding_window_view(

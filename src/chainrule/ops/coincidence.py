@@ -1,0 +1,159 @@
+"""Coinciding eigenvalues and singular values: what of a derivative still exists, and how to get it.
+
+Where two eigenvalues coincide, their eigenvectors are any basis of a plane, and a function of
+them has a derivative only if it does not depend on that choice: a symmetric function of the
+eigenvalues, or V f(W) Vᴴ.  Two cases:
+
+  - Only the eigenvalues were used.  Each adjoint is replaced by the mean over those that coincide,
+    the minimum-norm element of the subdifferential; a symmetric function is not changed by it.
+  - Eigenvectors were used.  The usual rule then divides 0 by 0.  The quotient has a limit, but it
+    is a *second* derivative of what was computed from the eigenvectors, so the adjoint's value does
+    not tell it: its history does.  A walk on arrays raises `NeedsHistory`, which asks the engine to
+    repeat it on Variables; there the limit is computed, and whether it is one is checked.
+
+Masking the pair instead, as is sometimes advised, is silently wrong: the gradient of ⟨G, V W Vᴴ⟩ at
+the identity would be the diagonal of G.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.masked import plain
+from chainrule.core.node import CODE, LASTI, Node
+from chainrule.core.op import sample
+from chainrule.core.parts import Parts
+from chainrule.core.rule import rule_for
+from chainrule.errors import DegenerateError
+from chainrule.ops.define import rules
+from chainrule.ops.structure import item
+
+
+class NeedsHistory(DegenerateError):
+    """Raised by a rule on arrays that can only be computed from the history of its adjoint."""
+
+
+def results(out: Any) -> tuple[Any, ...]:
+    """The results of an op with several, also where a higher derivative holds them as a Variable."""
+    if isinstance(out, tuple):
+        return out
+    whole, count = out.node, len(out._value)
+    found = []
+    for i, part in enumerate(out._value):
+        rule = rule_for(item, (bool(whole.rule.positions) and part.dtype.kind in "fc",))
+        parents = (whole,) if rule.positions else ()
+        args = None if whole.args is None else (whole,)
+        where = whole[CODE], whole[LASTI]
+        attrs = {"index": i, "count": count}
+        node = Node((rule, parents, (), attrs, part.shape, part.dtype, *where, args, None))
+        found.append(type(out)(part, node))
+    return tuple(found)
+
+
+# -- which values coincide -------------------------------------------------------------------
+
+
+def coinciding(values: Any) -> Any:
+    """Which of the sorted values coincide to rounding, as boolean matrices; None if none do."""
+    n = values.shape[-1]
+    limit = rounding(values) * np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
+    steps = np.abs(np.diff(values, axis=-1)) > limit
+    if steps.all() or n < 2:
+        return None
+    first = np.zeros((*values.shape[:-1], 1), int)
+    group = np.concatenate([first, np.cumsum(steps, axis=-1)], axis=-1)
+    return group[..., :, None] == group[..., None, :]
+
+
+def rounding(values: Any) -> float:
+    """The relative error with which LAPACK finds n values, generously."""
+    return float(10 * np.sqrt(values.shape[-1]) * np.finfo(values.dtype).eps)
+
+
+def mean_of_equals(bar: Any, same: Any) -> Any:
+    """Each adjoint (or tangent) replaced by the mean over the values that coincide with its own."""
+    share = (same / same.sum(axis=-1, keepdims=True)).astype(bar.dtype)
+    return (share @ bar[..., None])[..., 0]
+
+
+def off_diagonal(same: Any) -> Any:
+    return same & ~np.eye(same.shape[-1], dtype=bool)
+
+
+def splitting(values: Any) -> Any:
+    """A change of the values that separates all of them: 1, 2, 3 …"""
+    n = values.shape[-1]
+    return np.broadcast_to(np.arange(1, n + 1, dtype=values.dtype), values.shape)
+
+
+# -- the second look -------------------------------------------------------------------------
+
+
+def changes(parts: Any, out: Any, change: Parts, what: str) -> list[Any]:
+    """How the adjoints `parts` change when the results of the op change; None where they do not."""
+    if not hasattr(out, "node"):
+        raise NeedsHistory(what)
+    if not all(hasattr(p, "along") for p in parts if hasattr(p, "node")):
+        raise DegenerateError(what)
+    return [p.along(out.node, change) if hasattr(p, "node") else None for p in parts]
+
+
+def refuse_dependence(found: Any, lanes: Any, scale: Any, what: str) -> None:
+    """Raise unless `found`, which any choice of basis would change, vanishes in these lanes."""
+    found, scale = np.abs(plain(found)), np.max(np.abs(plain(scale)), initial=0.0)
+    limit = np.sqrt(np.finfo(found.dtype).eps) * scale
+    if np.any(found * lanes > limit):
+        raise DegenerateError(what)
+
+
+def message(kind: str, values: Any, same: Any) -> str:
+    """What coincides, and what can be done."""
+    lanes = np.argwhere(off_diagonal(same))[0]
+    i, j = lanes[-2:]
+    first, second = values[(*lanes[:-2], i)], values[(*lanes[:-2], j)]
+    return (
+        f"{kind} values {i} and {j} coincide ({first:.17g} and {second:.17g}), so their vectors are any "
+        "basis of a plane,\n  and this derivative depends on which one was chosen.  Functions of the "
+        "values alone, and of\n  V f(W) Vᴴ in reverse mode, do not."
+    )
+
+
+class PartsOfValues(Parts):
+    """Tangents of an op with several results, of which some do not exist: asking for one raises."""
+
+    __slots__ = ("missing", "reason")
+
+    def __init__(self, parts: Any, missing: tuple[int, ...], reason: str):
+        super().__init__(parts)
+        self.missing, self.reason = missing, reason
+
+    def __getitem__(self, index: int) -> Any:
+        if index in self.missing:
+            raise DegenerateError(self.reason)
+        return super().__getitem__(index)
+
+
+def _refuse(g: Any, xs: Any) -> Any:
+    raise DegenerateError(
+        "coinciding eigenvalues or singular values: the derivative through their vectors exists here, "
+        "but not its own derivative by this rule."
+    )
+
+
+def _refuse_forward(ts: Any, xs: Any) -> Any:
+    return _refuse(ts, xs)
+
+
+first_order_only = rules(
+    "first_order_only",
+    lambda *xs: xs[0],
+    reverse=(_refuse,),
+    push=(_refuse_forward,),
+    inputs=("xs",),
+    variadic=True,
+    samples=lambda: [sample(np.array([1, 2]), np.array(3))],
+    spec=lambda *xs: xs[0],
+    doc="The first of its inputs: a gradient that is not to be differentiated again.",
+)

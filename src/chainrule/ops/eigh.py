@@ -1,0 +1,157 @@
+"""Eigenvalues and eigenvectors of Hermitian matrices; NumPy reads one triangle (see `linalg`)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainrule.core.masked import plain
+from chainrule.core.op import Sample, sample
+from chainrule.core.parts import Parts
+from chainrule.core.spec import Spec
+from chainrule.ops.coincidence import (
+    PartsOfValues,
+    changes,
+    coinciding,
+    first_order_only,
+    mean_of_equals,
+    message,
+    off_diagonal,
+    refuse_dependence,
+    results,
+    splitting,
+)
+from chainrule.ops.define import composite, rules
+from chainrule.ops.linalg import from_triangle, positive, square, to_triangle
+from chainrule.ops.products import adjoint
+from chainrule.ops.samples import draw
+
+PHASE = (
+    "eigh of a complex matrix: the result depends on the phase of an eigenvector, which is arbitrary.\n"
+    "  Use what does not: |v|², v vᴴ, V f(W) Vᴴ."
+)
+
+
+def gaps(w: Any, dead: Any) -> Any:
+    """1 / (wⱼ − wᵢ), and 0 where `dead`."""
+    dead = dead.astype(w.dtype)
+    return (1 - dead) / (w[..., None, :] - w[..., :, None] + dead)
+
+
+def _pull_eigh(g: Any, a: Any, out: Any, UPLO: str) -> Any:
+    """V (w̄ + F ∘ Vᴴ V̄) Vᴴ in the triangle read, with F = 1 / (wⱼ − wᵢ)."""
+    w, v = results(out)
+    for_values, for_vectors = g
+    same = coinciding(plain(w))
+    if for_vectors is None:
+        inside = for_values if same is None else mean_of_equals(for_values, same)
+        return to_triangle((v * inside[..., None, :]) @ adjoint(v), UPLO == "L")
+    if same is not None:
+        return _pull_coinciding(g, a, out, same, UPLO)
+    turned = adjoint(v) @ for_vectors
+    eye = np.eye(w.shape[-1], dtype=bool)
+    _refuse_phase(turned, for_vectors)
+    inside = gaps(w, eye) * turned
+    if for_values is not None:
+        inside = inside + for_values[..., None, :] * eye
+    return to_triangle(v @ inside @ adjoint(v), UPLO == "L")
+
+
+def _refuse_phase(turned: Any, scale: Any) -> None:
+    if turned.dtype.kind == "c":
+        turned = plain(turned)
+        refuse_dependence(turned.imag, np.eye(turned.shape[-1], dtype=bool), scale, PHASE)
+
+
+def _pull_coinciding(g: Any, a: Any, out: Any, same: Any, UPLO: str) -> Any:
+    """As `_pull_eigh`, with limits for the quotients 0/0 of pairs that coincide."""
+    (w, v), (for_values, for_vectors) = plain(out), g
+    what = message("eigen", w, same)
+    change = splitting(w)
+    moved = changes([for_vectors], out, Parts([change, None]), what)[0]
+    given, pairs = plain(for_vectors), off_diagonal(same)
+    turned = adjoint(v) @ given
+    refuse_dependence(turned - adjoint(turned), pairs, given, what)
+    _refuse_phase(turned, given)
+    inside = gaps(w, same) * turned
+    if moved is not None:
+        inside = inside + gaps(change, ~pairs) * (adjoint(v) @ moved)
+    if for_values is not None:
+        inside = inside + plain(for_values)[..., None, :] * np.eye(w.shape[-1], dtype=w.dtype)
+    found = to_triangle(v @ inside @ adjoint(v), UPLO == "L")
+    return first_order_only(found, a, *(p for p in g if p is not None))
+
+
+def _push_eigh(t: Any, out: Any, UPLO: str) -> Parts:
+    """ẇ = diag Vᴴ Ȧ V and V̇ = V (F ∘ Vᴴ Ȧ V)."""
+    w, v = results(out)
+    turned = adjoint(v) @ from_triangle(t, UPLO == "L") @ v
+    eye = np.eye(w.shape[-1], dtype=bool)
+    values = np.real(np.sum(turned * eye, axis=-1))
+    same = coinciding(plain(w))
+    if same is None:
+        return Parts([values, v @ (gaps(w, eye) * turned)])
+    what = message("eigen", plain(w), same)
+    return PartsOfValues([mean_of_equals(values, same), None], (1,), what)
+
+
+def _eigh_spec(a: Any, UPLO: str = "L") -> tuple[Spec, Spec]:
+    whole = square("eigh", a)
+    return Spec(a.shape[:-1], np.empty(0, whole.dtype).real.dtype), whole
+
+
+def _symmetric() -> list[Sample]:
+    a = positive(3, 3)
+    return [
+        sample(a),
+        sample(a, UPLO="U"),
+        sample(a + np.triu(draw((3, 3), -1, 1), 1)),  # only one triangle is read
+        sample(positive(2, 2, 2)),
+        sample(np.array([[2.0]])),
+        sample(positive(3, 3, dtype="f")),
+    ]
+
+
+eigh_pair = rules(
+    "eigh_pair",
+    lambda a, UPLO="L": tuple(np.linalg.eigh(a, UPLO)),
+    reverse=(_pull_eigh,),
+    push=(_push_eigh,),
+    inputs=("a",),
+    samples=_symmetric,
+    bad=lambda: [sample(np.ones((2, 3))), sample(np.eye(2), UPLO="X")],
+    kinks=lambda a, UPLO: coinciding(np.linalg.eigvalsh(a, UPLO)) is not None,
+    spec=_eigh_spec,
+    outputs=2,
+    doc="Eigenvalues in ascending order, and eigenvectors, of the matrix in one triangle of a.",
+)
+
+
+class EighResult(NamedTuple):
+    """As NumPy's."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+def _repeated() -> list[Sample]:
+    return [sample(np.eye(3)), sample(np.diag([1.0, 1.0, 2.0])), sample(np.zeros((2, 2)))]
+
+
+eigh = composite(
+    "eigh",
+    lambda a, UPLO="L": EighResult(*eigh_pair(a, UPLO=UPLO)),
+    inputs=("a",),
+    samples=lambda: [sample(positive(3, 3)), sample(positive(3, 3), UPLO="U")],
+    numpy=(np.linalg.eigh,),
+)
+eigvalsh = composite(
+    "eigvalsh",
+    lambda a, UPLO="L": eigh_pair(a, UPLO=UPLO)[0],
+    inputs=("a",),
+    samples=lambda: [*_symmetric(), sample(positive(3, 3, dtype=complex))],
+    edges=_repeated,
+    bad=lambda: [sample(np.ones((2, 3)))],
+    numpy=(np.linalg.eigvalsh,),
+)

@@ -1,0 +1,180 @@
+"""Where things are: nonzero, searchsorted, digitize and index arithmetic, whose answers are integers.
+
+They are recorded, so that a traced graph asks again at another point, but carry no derivative.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.op import Sample, sample
+from chainrule.core.spec import Spec
+from chainrule.errors import ShapeError
+from chainrule.ops.define import ZERO, composite, rules
+from chainrule.ops.indexing import take_index
+from chainrule.ops.joining import as_array, stack
+from chainrule.ops.samples import draw
+from chainrule.ops.shape import ravel, reshape, transpose
+
+
+def _masks() -> list[Sample]:
+    """Booleans, because the shape of the answer depends on the values."""
+    row = np.array([True, False, True])
+    return [sample(row), sample(np.stack([row, ~row])), sample(row[:0]), sample(~(row | True))]
+
+
+nonzero = rules(
+    "nonzero",
+    lambda a: np.nonzero(a),
+    inputs=("a",),
+    derivative=ZERO,
+    samples=_masks,
+    bad=lambda: [sample(np.float64(1.0))],
+    spec=lambda a: None,
+    numpy=(np.nonzero,),
+    doc="The positions of the lanes that are not zero: one integer array per axis.",
+)
+flatnonzero = composite(
+    "flatnonzero",
+    lambda a: nonzero(ravel(as_array(a)))[0],
+    inputs=("a",),
+    samples=_masks,
+    numpy=(np.flatnonzero,),
+)
+
+
+def _argwhere(a: Any) -> Any:
+    a = as_array(a)
+    if a.ndim == 0:
+        return transpose(stack(nonzero(reshape(a, 1))))[:, :0]
+    return transpose(stack(nonzero(a)))
+
+
+argwhere = composite(
+    "argwhere",
+    _argwhere,
+    inputs=("a",),
+    samples=lambda: [*_masks(), sample(np.float64(2.0)), sample(np.True_), sample(np.False_)],
+    numpy=(np.argwhere,),
+)
+
+
+# -- places among sorted values ---------------------------------------------------------------
+
+
+insertion_points = rules(
+    "insertion_points",
+    lambda a, v, side="left": np.searchsorted(a, v, side),
+    inputs=("a", "v"),
+    derivative=ZERO,
+    samples=lambda: [
+        sample(np.array([0.0, 1.0, 1.0, 2.0]), draw((2, 3), -1, 3)),
+        sample(np.array([0.0, 1.0, 1.0, 2.0]), np.float64(1.0), side="right"),
+    ],
+    bad=lambda: [sample(draw((2, 2), 0, 1), draw((3,), 0, 1))],
+    kinks=lambda a, v, side: np.isin(v, a),
+    doc="Where each v would be inserted to keep a sorted.",
+)
+
+
+def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    a = as_array(a)
+    if sorter is not None:
+        a = take_index(a, as_array(sorter))
+    return insertion_points(a, as_array(v), side=side)
+
+
+searchsorted = composite(
+    "searchsorted",
+    _searchsorted,
+    inputs=("a", "v"),
+    samples=lambda: [
+        sample(np.array([0.0, 1.0, 1.0, 2.0]), draw((2, 3), -1, 3)),
+        sample(np.array([0.0, 1.0, 1.0, 2.0]), 1.0, side="right"),
+        sample(np.array([2.0, 0.0, 1.0]), draw((3,), -1, 3), sorter=np.array([1, 2, 0])),
+    ],
+    numpy=(np.searchsorted,),
+)
+digitize = rules(
+    "digitize",
+    lambda x, bins, right=False: np.digitize(x, bins, right),
+    inputs=("x", "bins"),
+    derivative=ZERO,
+    samples=lambda: [
+        sample(draw((2, 3), -1, 3), np.array([0.0, 1.0, 2.0])),
+        sample(np.array([0.0, 1.0, 2.5]), np.array([2.0, 1.0, 0.0]), right=True),
+    ],
+    bad=lambda: [sample(draw((3,), -1, 3), np.array([0.0, 2.0, 1.0]))],
+    kinks=lambda x, bins, right: np.isin(x, bins),
+    numpy=(np.digitize,),
+)
+
+
+# -- index arithmetic -------------------------------------------------------------------------
+
+
+unravel_index = rules(
+    "unravel_index",
+    lambda indices, shape, order="C": tuple(np.unravel_index(indices, shape, order)),
+    inputs=("indices",),
+    derivative=ZERO,
+    samples=lambda: [
+        sample(np.int64(5), shape=(2, 3)),
+        sample(np.array([[5, 0], [1, 2]]), shape=(2, 3), order="F"),
+        sample(np.array([3]), shape=4),
+    ],
+    bad=lambda: [sample(np.ones(1), shape=(2,))],
+    numpy=(np.unravel_index,),
+)
+
+
+def _ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    return np.ravel_multi_index(tuple(multi_index), dims, mode, order)  # type: ignore[call-overload]
+
+
+ravel_multi_index = rules(
+    "ravel_multi_index",
+    _ravel_multi_index,
+    inputs=("multi_index",),
+    derivative=ZERO,
+    samples=lambda: [
+        sample(np.array([[1, 0], [2, 1]]), dims=(2, 3)),
+        sample(np.array([1, 5]), dims=(2, 3), mode="clip", order="F"),
+    ],
+    spec=lambda multi_index, dims, mode, order: Spec(multi_index.shape[1:], np.dtype(np.intp)),
+    numpy=(np.ravel_multi_index,),
+)
+
+
+def _open_mesh(*args: Any) -> tuple[Any, ...]:
+    """The k-th sequence along the k-th axis; a mask stands for its positions."""
+    found = []
+    for k, arg in enumerate(args):
+        sequence = as_array(arg)
+        if sequence.ndim != 1:
+            raise ShapeError(f"ix_ takes sequences along one axis, not shape {sequence.shape}")
+        if sequence.dtype == bool:
+            sequence = nonzero(sequence)[0]
+        elif not sequence.size and not hasattr(arg, "dtype"):
+            sequence = sequence.astype(np.intp)  # as NumPy: an empty list holds no floats
+        shape = [1] * len(args)
+        shape[k] = sequence.size
+        found.append(reshape(sequence, tuple(shape)))
+    return tuple(found)
+
+
+ix_ = composite(
+    "ix_",
+    _open_mesh,
+    inputs=("args",),
+    variadic=True,
+    samples=lambda: [
+        sample(np.array([0, 2]), np.array([1, 1, 3])),
+        sample(np.array([True, False, True]), np.array([2])),
+        sample(np.array([0, 2])),
+    ],
+    numpy=(np.ix_,),
+    reference=lambda args: np.ix_(*args),
+)

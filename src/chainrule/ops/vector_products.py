@@ -1,0 +1,161 @@
+"""Products of vectors along an axis, and chains of matrices: cross, vecdot, matvec, multi_dot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.op import sample
+from chainrule.core.rule import conjugate
+from chainrule.core.spec import Spec, broadcast_shapes
+from chainrule.errors import ShapeError
+from chainrule.ops.define import composite, multilinear
+from chainrule.ops.products import array, matmul, pairs_of
+from chainrule.ops.samples import draw
+
+
+def _cross_spec(x: Any, y: Any) -> Spec:
+    if x.shape[-1:] != (3,) or y.shape[-1:] != (3,):
+        raise ShapeError(f"cross of {x.shape} and {y.shape}: vectors must have 2 or 3 components.")
+    return Spec(broadcast_shapes([x.shape, y.shape]), np.result_type(x.dtype, y.dtype))
+
+
+cross_vectors = multilinear(
+    "cross_vectors",
+    lambda x, y: np.cross(x, y),
+    (lambda g, y: cross_vectors(conjugate(y), g), lambda g, x: cross_vectors(g, conjugate(x))),
+    samples=pairs_of([((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (4, 3))]),
+    spec=_cross_spec,
+    doc="x × y of vectors with three components along the last axis.",
+)
+
+
+def _cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = _moved(array(a), axisa, -1), _moved(array(b), axisb, -1)
+    planar = a.shape[-1:] == (2,), b.shape[-1:] == (2,)
+    out = cross_vectors(_padded(a) if planar[0] else a, _padded(b) if planar[1] else b)
+    return out[..., 2] if all(planar) else _moved(out, -1, axisc)
+
+
+def _moved(x: Any, source: int, target: int) -> Any:
+    """np.moveaxis of one axis."""
+    source, target = source % x.ndim, target % x.ndim
+    if source == target:
+        return x
+    order = [i for i in range(x.ndim) if i != source]
+    order.insert(target, source)
+    return np.transpose(x, order)
+
+
+def _padded(x: Any) -> Any:
+    """Vectors in the plane, with a third component 0."""
+    return np.concatenate([x, np.zeros((*x.shape[:-1], 1), x.dtype)], axis=-1)
+
+
+cross = composite(
+    "cross",
+    _cross,
+    inputs=("a", "b"),
+    samples=lambda: [
+        *pairs_of([((3,), (3,)), ((4, 3), (3,)), ((2, 1, 3), (4, 3))])(),
+        sample(draw((3, 2), -2, 2), draw((2, 3), -2, 2), axisa=0, axisc=0),
+        sample(draw((3, 2), -2, 2), draw((3, 2), -2, 2, 1), axis=0),
+    ],
+    bad=lambda: [sample(np.ones((2, 4)), np.ones((2, 4)))],
+    numpy=(np.cross, np.linalg.cross),
+)
+
+
+def _vecdot(x: Any, y: Any, axis: int = -1, keepdims: bool = False) -> Any:
+    x, y = _moved(array(x), axis, -1), _moved(array(y), axis, -1)
+    out = matmul(conjugate(x)[..., None, :], y[..., :, None])[..., 0, 0]
+    return np.reshape(out, _with_one(out.shape, axis)) if keepdims else out
+
+
+def _with_one(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    at = axis % (len(shape) + 1)
+    return (*shape[:at], 1, *shape[at:])
+
+
+vecdot = composite(
+    "vecdot",
+    _vecdot,
+    inputs=("x", "y"),
+    samples=lambda: [
+        *pairs_of([((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (4, 3))])(),
+        sample(draw((3, 2), -2, 2), draw((3, 2), -2, 2, 1), axis=0),
+    ],
+    bad=lambda: [sample(np.ones((2, 3)), np.ones((2, 4)))],
+    numpy=(np.vecdot, np.linalg.vecdot),
+    doc="The sum of conj(x)·y along one axis.",
+)
+matvec = composite(
+    "matvec",
+    lambda x, y: matmul(array(x), array(y)[..., :, None])[..., 0],
+    inputs=("x", "y"),
+    samples=pairs_of([((2, 3), (3,)), ((4, 2, 3), (3,)), ((2, 3), (4, 3)), ((5, 1, 2, 3), (4, 3))]),
+    bad=lambda: [sample(np.ones((2, 3)), np.ones(2))],
+    numpy=(getattr(np, "matvec", "matvec"),),  # NumPy 2.2
+)
+vecmat = composite(
+    "vecmat",
+    lambda x, y: matmul(conjugate(array(x))[..., None, :], array(y))[..., 0, :],
+    inputs=("x", "y"),
+    samples=pairs_of([((2,), (2, 3)), ((2,), (4, 2, 3)), ((4, 2), (2, 3)), ((4, 2), (5, 1, 2, 3))]),
+    bad=lambda: [sample(np.ones(3), np.ones((2, 3)))],
+    numpy=(getattr(np, "vecmat", "vecmat"),),
+    doc="conj(x) @ y for stacks of vectors x.",
+)
+
+
+def _multi_dot(*arrays: Any) -> Any:
+    if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
+        arrays = tuple(arrays[0])
+    chain = [array(a) for a in arrays]
+    sizes = [1 if chain[0].ndim == 1 else chain[0].shape[0]]
+    sizes += [a.shape[0] if a.ndim == 1 and i == 0 else a.shape[-1] if a.ndim > 1 else 1 for i, a in enumerate(chain)]
+    splits = _cheapest_splits(sizes)
+
+    def product(first: int, last: int) -> Any:
+        if first == last:
+            return chain[first]
+        middle = splits[first, last]
+        return matmul(product(first, middle), product(middle + 1, last))
+
+    return product(0, len(chain) - 1)
+
+
+def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split each stretch of a chain of matrices sizes[i] × sizes[i+1], by least work."""
+    count = len(sizes) - 1
+    work = {(i, i): 0 for i in range(count)}
+    splits = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            options = {
+                k: work[i, k] + work[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)
+            }
+            splits[i, j] = min(options, key=options.__getitem__)
+            work[i, j] = options[splits[i, j]]
+    return splits
+
+
+multi_dot = composite(
+    "multi_dot",
+    _multi_dot,
+    inputs=("xs",),
+    variadic=True,
+    samples=lambda: [
+        sample(draw((2, 3), -2, 2), draw((3, 4), -2, 2), draw((4, 2), -2, 2), draw((2, 5), -2, 2)),
+        sample(draw((3,), -2, 2), draw((3, 4), -2, 2), draw((4,), -2, 2)),
+        sample(draw((2, 3), -2, 2), draw((3, 4), -2, 2)),
+    ],
+    bad=lambda: [sample(np.ones((2, 3)), np.ones((3, 4)), np.ones((3, 4)))],
+    numpy=(np.linalg.multi_dot,),
+)
