@@ -39,7 +39,6 @@ from chainrule.record.variable import Variable, variable
 __version__ = "0.1.0"
 
 __all__ = [
-    "OPS",
     "ArgumentError",
     "ChainruleError",
     "CycleError",
@@ -54,6 +53,7 @@ __all__ = [
     "LinearAlgebraError",
     "MutationError",
     "NonFiniteGradient",
+    "OPS",
     "OutOfRangeError",
     "Run",
     "SerialisationError",

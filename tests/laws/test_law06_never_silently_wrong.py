@@ -196,14 +196,22 @@ def test_a_variable_cannot_be_assigned_into_a_plain_array():
         a[0] = x
         return np.sum(a)
 
-    with pytest.raises(cr.DetachError, match=r"plain ndarray[\s\S]*a\[0\] = x[\s\S]*chainrule\.numpy"):
+    # NumPy raises its own "setting an array element with a sequence" on top, with ours as its cause.
+    with pytest.raises(ValueError, match="sequence") as caught:
         cr.grad(f)(1.0)
+    ours = caught.value.__cause__
+    assert isinstance(ours, cr.DetachError)
+    for part in ("plain ndarray", "a[0] = x", "chainrule.numpy"):
+        assert part in str(ours)
     x = cr.variable(1.0)
     a = np.zeros(2)
-    with pytest.raises(cr.DetachError):
+    with pytest.raises(ValueError, match="sequence") as caught:
         a[0] = x * 2.0
+    assert isinstance(caught.value.__cause__, cr.DetachError)
     with pytest.raises(cr.DetachError):
         a += x
+    with pytest.raises(ValueError, match="sequence"):
+        a[:] = cr.variable(np.ones(2))
 
 
 def test_the_drop_in_zeros_can_be_assigned_to():

@@ -139,6 +139,12 @@ def test_padding_may_differ_before_and_after():
     np.testing.assert_allclose(cr.conv(x, w, padding=((1, 2),))[0, 0], expected, rtol=1e-13)
 
 
+def test_plain_lists_are_arrays():
+    assert cr.conv([[[1.0, 2.0, 3.0]]], [[[1.0, 10.0]]]).tolist() == [[[21.0, 32.0]]]
+    assert cr.avg_pool([[[1, 2, 3, 5]]], 2).tolist() == [[[1.5, 4.0]]]
+    assert cr.max_pool([[[1, 2, 3, 5]]], 2).tolist() == [[[2, 5]]]
+
+
 def test_conv_says_which_channels_do_not_fit():
     x, w = cr.variable(numbers(2, 3, 8, 8)), cr.variable(numbers(4, 2, 3, 3))
     with pytest.raises(cr.errors.ShapeError) as caught:

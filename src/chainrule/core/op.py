@@ -75,10 +75,14 @@ class Multilinear:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Reverse and forward rules per input; either may be missing, and asking for it raises."""
+    """Reverse and forward rules per input; either may be missing, and asking for it raises.
+
+    `elementwise` tells that the op works lane by lane, so that dead lanes stay dead.
+    """
 
     reverse: tuple[Function | None, ...]
     forward: tuple[Function | None, ...]
+    elementwise: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,7 @@ class Op:
     kinks: Function | None = None
     numpy: tuple[Any, ...] = ()
     variadic: bool = False
+    fixed_from: int | None = None
     outputs: int = 1
     view: bool = False
     expand: Function | None = None

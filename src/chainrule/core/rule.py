@@ -40,12 +40,13 @@ Flow = tuple[Any, Any]  # the reverse and the forward rule of one input
 class Rule:
     """How derivatives flow through `op` when the inputs marked in `active` are differentiated.
 
-    `exact` promises that an elementwise op met neither broadcasting nor promotion, so that its
+    `constants` tells that the op is linear in an input which is not differentiated here.  `exact` promises that an elementwise op met neither broadcasting nor promotion, so that its
     contributions need no fitting to their parents.
     """
 
     __slots__ = (
-        "active", "elementwise", "exact", "keep", "op", "positions", "pull", "push", "saved_names"
+        "active", "constants", "elementwise", "exact", "keep", "op", "positions", "pull", "push",
+        "saved_names",
     )  # fmt: skip
     keep: Callable[..., tuple[Any, ...]]
     pull: Callable[[Any, Node], Sequence[Any]]
@@ -53,9 +54,12 @@ class Rule:
 
     def __init__(self, op: Op, active: tuple[bool, ...], complex_too: bool, exact: bool):
         self.op, self.active, self.exact = op, active, exact
-        self.elementwise = isinstance(op.derivative, Partials)
+        derivative = op.derivative
+        self.elementwise = isinstance(derivative, Partials) or getattr(derivative, "elementwise", False)
         flows = [flow if on else None for flow, on in zip(flows_of(op, len(active)), active, strict=True)]
         self.positions = tuple(i for i, flow in enumerate(flows) if flow is not None)
+        linear = [i for i, flow in enumerate(flows_of(op, len(active))) if flow is not None]
+        self.constants = len(linear[: op.fixed_from]) > len(self.positions)
         builder = JointRule(op, active) if op.variadic else InputRules(op, active, flows, complex_too)
         self.saved_names = builder.saved_names()
         self.keep = builder.keep()
@@ -255,7 +259,9 @@ class InputRules:
 
 def conjugate(value: Any) -> Any:
     """Complex conjugate; a real value is returned as it is."""
-    return np.conj(value) if getattr(value, "dtype", None) is not None and value.dtype.kind == "c" else value
+    if isinstance(value, complex) and not isinstance(value, np.generic):
+        return value.conjugate()
+    return np.conj(value) if hasattr(value, "dtype") and value.dtype.kind == "c" else value
 
 
 class JointRule:
@@ -263,8 +269,8 @@ class JointRule:
 
     `transposes[0](g, …)` returns a contribution per input, differentiated or not; the forward rule
     `Rules.forward[0](ts, …)` gets a tangent per input, zeros where there is none.  Beside the names
-    every rule may read there is `fixed`: the values of the inputs that are not floating-point (index
-    arrays), None in the place of the others.
+    every rule may read there is `fixed`: the values of the inputs from number `op.fixed_from` on
+    (index arrays), None in the place of the others.
     """
 
     def __init__(self, op: Op, active: tuple[bool, ...]):
@@ -290,16 +296,15 @@ class JointRule:
         return tuple(n for n in ("xs", "out", "xs_spec", "fixed") if n in read)
 
     def keep(self) -> Function:
-        names = self.saved_names()
+        names, op = self.saved_names(), self.op
 
         def keep(*inputs_and_out: Any) -> tuple[Any, ...]:
             if not names:
                 return ()
             *inputs, out = inputs_and_out
             specs = tuple(Spec.of(v) for v in inputs)
-            fixed = tuple(
-                None if is_inexact(s.dtype) else v for v, s in zip(inputs, specs, strict=True)
-            )
+            linear = len(inputs) if op.fixed_from is None else op.fixed_from
+            fixed = (*[None] * linear, *inputs[linear:])
             available = {"xs": tuple(inputs), "out": out, "xs_spec": specs, "fixed": fixed}
             return tuple(available[n] for n in names)
 

@@ -130,12 +130,12 @@ def _output(value: Any) -> Any:
     if isinstance(value, Variable):
         return value
     try:
-        value = as_operand(value, Variable)
+        operand = as_operand(value, Variable)
     except DTypeError:
-        value = None
-    if value is None:
-        raise DerivativeError("the function's output is not a number or an array")
-    return value if isinstance(value, Variable) else np.asarray(value)[()]
+        raise DerivativeError(
+            f"the function must return a number, an array or a container of them; it returned {value!r}"
+        ) from None
+    return operand if isinstance(operand, Variable) else np.asarray(operand)[()]
 
 
 def _between(order: Sequence[Node], wrt: set[Node]) -> list[Node]:

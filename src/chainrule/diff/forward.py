@@ -40,7 +40,7 @@ def _push(ts: list[Any], node: Node) -> Any:
     rule, derivative = node[RULE], node[RULE].op.derivative
     selects = isinstance(derivative, Linear) and derivative.selects
     structural = any(type(t) is Masked for t in ts) or (
-        selects and (derivative.fills or any(t is None for t in ts))
+        selects and (derivative.fills or rule.constants or any(t is None for t in ts))
     )
     if not structural:
         return rule.push(ts, node)

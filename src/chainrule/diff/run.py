@@ -109,9 +109,10 @@ class Run:
         adjoint = self._known_adjoints().get(from_here)
         if adjoint is None:
             return "structural zero" if self._reaches_output(from_here) else "no path"
-        if type(adjoint) is Masked and not adjoint.alive.any():
-            return "structural zero"
-        return "kink" if self._meets_kink(from_here) else "value"
+        if self._meets_kink(from_here):
+            return "kink"
+        dead = type(adjoint) is Masked and not adjoint.alive.any()
+        return "structural zero" if dead else "value"
 
     def contribution(self, parent: Key, child: Key) -> Any:
         """What `child` adds to the adjoint of `parent`: (adjoint of child) × (local Jacobian)."""

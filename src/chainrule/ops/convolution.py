@@ -296,7 +296,7 @@ def _bad_conv() -> list[Sample]:
         sample(x[:, :, :2], w), sample(x, w, stride=0), sample(x, w, stride=(1, 1, 1)),
         sample(x, w, padding="other"), sample(x, w, padding="same", stride=2),
         sample(x, w, padding=(1,)), sample(x, w, padding=-1), sample(x, w[:, :, :0]),
-        sample(x, w, groups=0),
+        sample(x, w, groups=0), sample(x, w, stride=1.5), sample(x, w, padding=((1, 1, 1), 0)),
     ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import gated, plain
-from chainrule.core.op import Sample, sample
+from chainrule.core.op import Op, Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.errors import ArgumentError
 from chainrule.ops.define import composite, linear, rules
@@ -124,7 +124,7 @@ def _recurrence_samples() -> list[Sample]:
     ]  # fmt: skip
 
 
-recurrence = rules(
+recurrence: Op = rules(
     "recurrence",
     _recurrence,
     reverse=(
@@ -240,7 +240,7 @@ cumulative_prod = composite(
 
 
 def _runs(x: Any, out: Any, axis: int) -> tuple[Any, Any, Any]:
-    """Which lanes attain the running extremum, which continue a run of it, and how many did so far."""
+    """Which elements attain the running extremum, which continue its run, how many did so far."""
     x, out = plain(x), plain(out)
     same = _same(out, np.roll(out, 1, axis))
     same[along(axis, slice(1), out.ndim)] = False

@@ -13,7 +13,6 @@ import numpy as np
 
 from chainrule.core.masked import gated, plain, unmasked
 from chainrule.core.op import Op, Rules, Sample, sample
-from chainrule.errors import ArgumentError
 from chainrule.ops.define import ZERO, composite, rules
 from chainrule.ops.reductions import Axis, bad_axes, distinct, expanded, maskable
 
@@ -21,7 +20,7 @@ from chainrule.ops.reductions import Axis, bad_axes, distinct, expanded, maskabl
 def shares(
     x: Any, out: Any, axis: Axis, keepdims: bool, initial: Any = None, skip_nan: bool = False
 ) -> Any:
-    """Per element its part in the extremum `out`: booleans, or equal fractions where there are ties."""
+    """Per element its part in the extremum: booleans, or equal fractions where there are ties."""
     x, out = plain(x), plain(out)
     best = expanded(out, x.shape, axis, keepdims)
     hit = x == best
@@ -62,15 +61,9 @@ def _extremum(forward: Callable[..., Any], skip_nan: bool, **fields: Any) -> Op:
         fields.pop("samples", _samples),
         kinks=kinks,
         bad=_bad,
-        neutral=_initial,
+        neutral=lambda attrs: attrs["initial"],
         **fields,
     )
-
-
-def _initial(attrs: dict[str, Any]) -> Any:
-    if attrs["initial"] is None:
-        raise ArgumentError("an extremum with `where` needs `initial`: the mask may leave nothing")
-    return attrs["initial"]
 
 
 def _samples() -> list[Sample]:
@@ -104,30 +97,31 @@ def _ties() -> list[Sample]:
 
 
 def _bad() -> list[Sample]:
-    return [*bad_axes(), sample(np.zeros((0, 2)), axis=0)]
+    masked = sample(np.ones((2, 3)), where=np.array([True, False, True]))  # without `initial`
+    return [*bad_axes(), sample(np.zeros((0, 2)), axis=0), masked]
 
 
 def _max(
-    x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    x: Any, axis: Axis = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
     return np.maximum.reduce(x, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
 
 def _min(
-    x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    x: Any, axis: Axis = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
     return np.minimum.reduce(x, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
 
 def _nanmax(
-    x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    x: Any, axis: Axis = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
     given = {} if initial is None else {"initial": initial}
     return np.nanmax(x, axis=axis, keepdims=keepdims, where=where, **given)
 
 
 def _nanmin(
-    x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    x: Any, axis: Axis = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
     given = {} if initial is None else {"initial": initial}
     return np.nanmin(x, axis=axis, keepdims=keepdims, where=where, **given)

@@ -276,6 +276,7 @@ gather = linear(
     _pull_gather,
     inputs=("xs",),
     variadic=True,
+    fixed_from=1,
     samples=_gathers,
     bad=lambda: [
         sample(draw((3,), -2, 2), np.array([0, 3]), template=(Slot(0),)),
@@ -305,6 +306,7 @@ scatter = linear(
     lambda g, fixed, template: [gather(g, *fixed[1:], template=template), *[None] * len(fixed[1:])],
     inputs=("xs",),
     variadic=True,
+    fixed_from=1,
     fills=True,
     samples=lambda: [
         sample(draw((3,), -2, 2), np.array([0, 2, 2]), template=(Slot(0),), shape=(4,)),
@@ -368,6 +370,7 @@ setitem_at = linear(
     _pull_setitem_at,
     inputs=("xs",),
     variadic=True,
+    fixed_from=2,
     samples=_writes,
     bad=lambda: [
         sample(draw((3,), -2, 2), draw((), -2, 2), np.array([3]), template=(Slot(0),)),

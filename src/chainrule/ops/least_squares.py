@@ -12,7 +12,7 @@ from chainrule.core.parts import Parts
 from chainrule.core.spec import Spec
 from chainrule.errors import ShapeError
 from chainrule.ops.define import ZERO, composite, rules
-from chainrule.ops.linalg import inexact, matrices, positive
+from chainrule.ops.linalg import from_triangle, inexact, matrices, positive, to_triangle
 from chainrule.ops.products import adjoint, array, complexes
 from chainrule.ops.samples import draw
 from chainrule.ops.singular_values import svd_factors
@@ -25,16 +25,20 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = None) 
     return np.linalg.pinv(a, hermitian=hermitian, **limits)
 
 
-def _pull_pinv(g: Any, a: Any, out: Any) -> Any:
+def _pull_pinv(g: Any, a: Any, out: Any, hermitian: bool) -> Any:
     """−Pᴴ g Pᴴ + (1 − A P) gᴴ P Pᴴ + Pᴴ P gᴴ (1 − P A), with P the pseudo-inverse."""
+    if hermitian:  # then NumPy reads the lower triangle
+        return to_triangle(_pull_pinv(g, from_triangle(a, True), out, False), True)
     p, ph, gh = out, adjoint(out), adjoint(g)
     left = gh @ (p @ ph)
     right = (ph @ p) @ gh
     return -(ph @ g @ ph) + (left - a @ (p @ left)) + (right - (right @ p) @ a)
 
 
-def _push_pinv(t: Any, a: Any, out: Any) -> Any:
+def _push_pinv(t: Any, a: Any, out: Any, hermitian: bool) -> Any:
     """−P Ȧ P + P Pᴴ Ȧᴴ (1 − A P) + (1 − P A) Ȧᴴ Pᴴ P."""
+    if hermitian:
+        return _push_pinv(from_triangle(t, True), from_triangle(a, True), out, False)
     p, ph, th = out, adjoint(out), adjoint(t)
     left = (p @ ph) @ th
     right = th @ (ph @ p)
@@ -70,7 +74,7 @@ pinv = rules(
 
 
 def _matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
-    return np.linalg.matrix_rank(a, tol=tol, hermitian=hermitian, rtol=rtol)
+    return np.asarray(np.linalg.matrix_rank(a, tol=tol, hermitian=hermitian, rtol=rtol))[()]
 
 
 matrix_rank = rules(
@@ -89,7 +93,7 @@ matrix_rank = rules(
 
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     x, residuals, rank, s = np.linalg.lstsq(a, b, rcond=rcond)
-    return x, residuals, np.intp(rank), s
+    return x, residuals, np.intc(rank), s
 
 
 def _residual_part(g: Any) -> Any:
@@ -163,7 +167,7 @@ def _lstsq_spec(a: Any, b: Any, rcond: Any = None) -> tuple[Spec, ...]:
     dtype = inexact(a, b)
     real = np.empty(0, dtype).real.dtype
     residuals = Spec((k if m > n else 0,), real)
-    return Spec((n, k), dtype), residuals, Spec((), np.dtype(np.intp)), Spec((min(m, n),), real)
+    return Spec((n, k), dtype), residuals, Spec((), np.dtype(np.intc)), Spec((min(m, n),), real)
 
 
 def _systems() -> list[Sample]:

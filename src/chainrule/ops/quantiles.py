@@ -48,7 +48,7 @@ def _holds_nan(x: Any) -> Any:
 
 
 def _tie_groups(x: Any, k: Any, skip_nan: bool) -> tuple[Any, Any, Any]:
-    """The tie group of each element and of each result, numbered through, and a member's share in the result."""
+    """The tie group of each element and of each result, and a member's share in the result."""
     x, k = plain(x), plain(k)
     count, width = x.shape[-1], k.shape[-1]
     k = np.broadcast_to(k, (*x.shape[:-1], width)) % count
@@ -116,7 +116,7 @@ order_statistic = rules(
     ],
     bad=lambda: [sample(np.ones(3), np.array([3])), sample(np.ones(0), np.array([0]))],
     kinks=lambda x, k, skip_nan: _tie_groups(x, k, skip_nan)[2] < 1,
-    doc="The k-th smallest elements along the last axis, counted from 0; with `skip_nan`, NaN is largest.",
+    doc="The k-th smallest along the last axis, counted from 0; with `skip_nan`, NaN is largest.",
 )
 
 

@@ -91,7 +91,7 @@ class MaskableOp(Op):
     """A reduction that takes NumPy's `where`: a lane outside it is replaced by `neutral` first.
 
     The replacement is a `where` of its own in the graph, so such lanes carry structural zeros and
-    no node keeps a mask among its attrs.
+    no node keeps a mask among its attrs.  An op without a neutral element is left to refuse.
     """
 
     neutral: Callable[[dict[str, Any]], Any] = lambda attrs: 0
@@ -101,11 +101,11 @@ class MaskableOp(Op):
     ) -> tuple[list[Any], dict[str, Any]]:
         inputs, attrs = super().bind(args, kwargs)
         mask = attrs["where"]
-        if mask is not True:
-            x = array_of(inputs[0])
-            inputs[0] = np.where(np.broadcast_to(mask, x.shape), x, self.neutral(attrs))
-            attrs["where"] = True
-        return inputs, attrs
+        if mask is True or (neutral := self.neutral(attrs)) is None:
+            return inputs, attrs
+        x = array_of(inputs[0])
+        filled = np.where(np.broadcast_to(mask, x.shape), x, neutral)
+        return [filled], {**attrs, "where": True}
 
 
 def maskable(name: str, forward: Any, derivative: Any, samples: Samples, **fields: Any) -> Op:
@@ -147,7 +147,7 @@ def bad_axes() -> list[Sample]:
 
 
 def _sum(
-    x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, where: Any = True
+    x: Any, axis: Axis = None, dtype: Any = None, keepdims: Any = False, where: Any = True
 ) -> Any:
     return np.add.reduce(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 
@@ -168,13 +168,13 @@ sum = maskable(
 
 
 def _prod(
-    x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, where: Any = True
+    x: Any, axis: Axis = None, dtype: Any = None, keepdims: Any = False, where: Any = True
 ) -> Any:
     return np.multiply.reduce(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 
 
 def _others(x: Any, axis: Axis, dtype: Any) -> Any:
-    """Per element the product of those it is multiplied with: no division, so zeros are nothing special."""
+    """Per element the product of all that it is multiplied with, without a division."""
     flat = lanes(x if dtype is None else x.astype(dtype), axis)
     ahead = before(np.cumprod(flat, axis=-1), 1, -1)
     behind = flipped(before(np.cumprod(flipped(flat, -1), axis=-1), 1, -1), -1)
@@ -212,7 +212,7 @@ prod = maskable(
     numpy=(np.prod,),
     bad=bad_axes,
     neutral=lambda attrs: 1,
-    doc="The product over axes; its derivative divides by nothing and holds for any number of zeros.",
+    doc="The product over axes; its derivative holds for any number of zeros.",
 )
 
 

@@ -94,7 +94,8 @@ def _kept() -> list[Sample]:
     x = draw((2, 3, 4), -2, 2)
     return [
         sample(x), sample(x, axis=0), sample(x, axis=(0, 2)), sample(x, axis=None),
-        sample(draw((3,), -2, 2).astype(np.float32)), sample(x[0] * 300), sample(np.zeros((2, 0)), axis=0),
+        sample(draw((3,), -2, 2).astype(np.float32)),
+        sample(x[0] * 300), sample(np.zeros((2, 0)), axis=0),
     ]  # fmt: skip
 
 
@@ -110,7 +111,8 @@ def _far_out() -> list[Sample]:
 
 
 logsumexp = composite(
-    "logsumexp", _logsumexp, samples=_reduced, edges=_far_out, bad=bad_axes, reference=_scipy_logsumexp,
+    "logsumexp", _logsumexp, samples=_reduced, edges=_far_out, bad=bad_axes,
+    reference=_scipy_logsumexp,
     doc="log Σ b·eˣ over axes (b is 1 if not given).",
 )  # fmt: skip
 softmax = composite(
@@ -118,6 +120,7 @@ softmax = composite(
     doc="eˣ / Σ eˣ along an axis; a row of −∞ alone gives 0.",
 )  # fmt: skip
 log_softmax = composite(
-    "log_softmax", _log_softmax, samples=_kept, edges=_far_out, bad=bad_axes, reference=_scipy_log_softmax,
+    "log_softmax", _log_softmax, samples=_kept, edges=_far_out, bad=bad_axes,
+    reference=_scipy_log_softmax,
     doc="x − log Σ eˣ along an axis.",
 )  # fmt: skip

@@ -22,6 +22,7 @@ NEGLIGIBLE = 45.0  # e^−45 of the peak is below rounding: where an integral is
 
 _gammainc, _gammaincc = scipy_special("gammainc"), scipy_special("gammaincc")
 _rgamma, _betaln = scipy_special("rgamma"), scipy_special("betaln")
+_gammaln = scipy_special("gammaln")
 _xlogy, _xlog1py = scipy_special("xlogy"), scipy_special("xlog1py")
 _psi, _polygamma = scipy_special("psi"), scipy_special("polygamma")
 
@@ -31,9 +32,19 @@ def _stirling(a: Any) -> Any:
     return polynomial(STIRLING, 1 / (a * a)) / a
 
 
-def _distance(deviation: Any) -> Any:
-    """y − log(1 + y): what the exponent loses at relative distance y from a density's centre."""
-    return deviation - np.log1p(deviation)
+def _distance(x: Any, centre: Any) -> Any:
+    """y − log(1 + y) with 1 + y = x/centre: what a density's exponent loses away from its centre."""
+    y = (x - centre) / centre
+    return y - np.where(np.abs(y) < 0.5, np.log1p(y), np.log(x / centre))
+
+
+def _log_beta(a: Any, b: Any) -> Any:
+    """log B(a, b), where SciPy's subtracts two large logarithms by Stirling's series."""
+    p, q = np.minimum(a, b), np.maximum(a, b)
+    large = np.maximum(q, LARGE)
+    shrunk = p - p * np.log(p + large) - (large - 0.5) * np.log1p(p / large)
+    series = _gammaln(p) + shrunk + _stirling(large) - _stirling(p + large)
+    return np.where(q < LARGE, _betaln(a, b), series)
 
 
 @in_double
@@ -42,7 +53,7 @@ def _gamma_density(a: Any, x: Any) -> Any:
     scale = _rgamma(np.minimum(a, LARGE))
     directly = np.where(scale == 0, 0.0, scale * np.exp(_xlogy(np.minimum(a, LARGE) - 1, x) - x))
     n = np.maximum(a, LARGE)
-    centred = np.sqrt(n / (2 * pi)) * np.exp(-n * _distance((x - n) / n) - _stirling(n))
+    centred = np.sqrt(n / (2 * pi)) * np.exp(-n * _distance(x, n) - _stirling(n))
     return np.where(a < LARGE, directly, np.where(x == 0, 0.0, centred / x))
 
 
@@ -167,9 +178,9 @@ def _falling(a: Any, count: int) -> Any:
 def _beta_density(a: Any, b: Any, x: Any, left: int = 0, right: int = 0) -> Any:
     """x^{a−1} (1−x)^{b−1} / B(a, b), its factors differentiated `left` and `right` times."""
     factor = _falling(a, left) * _falling(b, right)
-    exponent = _xlogy(a - 1 - left, x) + _xlog1py(b - 1 - right, -x) - _betaln(a, b)
+    exponent = _xlogy(a - 1 - left, x) + _xlog1py(b - 1 - right, -x) - _log_beta(a, b)
     p, q = np.maximum(a, LARGE), np.maximum(b, LARGE)
-    centred = -p * _distance((x * (p + q) - p) / p) - q * _distance((p - x * (p + q)) / q)
+    centred = -p * _distance(x * (p + q), p) - q * _distance((1 - x) * (p + q), q)
     centred = centred - _stirling(p) - _stirling(q) + _stirling(p + q)
     centred = centred + 0.5 * np.log(p * (q / (2 * pi * (p + q))))
     centred = centred - (1 + left) * np.log(x) - (1 + right) * np.log1p(-x)

@@ -15,7 +15,8 @@ from chainrule.ops.special import in_double, refused, scipy_special
 from chainrule.ops.special_bessel import spherical_in, spherical_jn, whole_order
 
 _exprel = scipy_special("exprel")
-_hyp2f1, _elliprd = scipy_special("hyp2f1"), scipy_special("elliprd")
+_ellipk, _elliprd = scipy_special("ellipk"), scipy_special("elliprd")
+_hyp2f1 = scipy_special("hyp2f1")
 _sici, _shichi = scipy_special("sici"), scipy_special("shichi")
 _scipy_lambertw = scipy_special("lambertw")
 
@@ -134,10 +135,14 @@ def _rising(a: float, count: int) -> float:
 @in_double
 def _ellipk_derivative(m: Any, order: int) -> Any:
     """dⁿK/dmⁿ = (π/2) (½)ₙ²/n! (1−m)^−n ₂F₁(½, ½; n+1; m); the first is R_D(0, 1, 1−m)/6."""
+    before, now = _ellipk(m), _elliprd(0.0, 1.0, 1 - m) / 6
     if order == 1:
-        return _elliprd(0.0, 1.0, 1 - m) / 6
+        return now
+    for n in range(order - 1):  # the differential equation: loses digits near 0, none below −1
+        after = ((n + 0.5) ** 2 * before - (n + 1) * (1 - 2 * m) * now) / (m * (1 - m))
+        before, now = now, after
     scale = pi / 2 * _rising(0.5, order) ** 2 / factorial(order)
-    return scale * _hyp2f1(0.5, 0.5, order + 1.0, m) / (1 - m) ** order
+    return np.where(m < -1, now, scale * _hyp2f1(0.5, 0.5, order + 1.0, m) / (1 - m) ** order)
 
 
 @in_double
@@ -175,7 +180,7 @@ ellipe_derivative = elementwise(
 )
 ellipk = elementwise(
     "ellipk",
-    scipy_special("ellipk"),
+    _ellipk,
     (lambda m: ellipk_derivative(m, order=1),),
     inputs=("m",),
     samples=within(-2.0, 0.9),

@@ -107,7 +107,7 @@ var = composite(
 )  # fmt: skip
 
 
-def _all_equal(x: Any, axis: Axis = None, keepdims: bool = False, skip_nan: bool = False) -> Any:
+def _all_equal(x: Any, axis: Axis = None, keepdims: Any = False, skip_nan: bool = False) -> Any:
     if not np.size(x):
         return np.any(x, axis=axis, keepdims=keepdims)
     high, low = (np.fmax, np.fmin) if skip_nan else (np.maximum, np.minimum)
@@ -149,7 +149,7 @@ deviation = elementwise(
         sample(np.array([1e-34, 0.0]), np.array([True, False])),
     ],
     kinks=lambda x, y: np.logical_or(y, np.equal(x, 0)),
-    doc="√x of a variance x; where y holds there is none, and by the rule for kinks the slope is 0.",
+    doc="√x of a variance; where y tells that there is none, a kink, the slope is 0.",
 )
 
 
@@ -321,7 +321,7 @@ def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     weights = array_of(weights)
     if x.ndim != 1 or weights.shape != x.shape:
         raise ShapeError(
-            f"bincount of {x.shape} with weights of {weights.shape}: both must be equally long lists"
+            f"bincount of {x.shape} with weights of {weights.shape}: both must be one long list"
         )
     length = max(int(np.max(x, initial=-1)) + 1, minlength)
     return scatter(weights.astype(np.float64), x, template=(Slot(0),), shape=(length,))

@@ -56,9 +56,11 @@ class Window(NamedTuple):
 def sizes(name: str, value: Any, count: int, least: int) -> tuple[int, ...]:
     """`count` integers; a single one counts for all."""
     try:
-        each = (operator.index(value),) * count
+        single = not isinstance(value, (tuple, list, np.ndarray))
+        each = (value,) * count if single else tuple(value)
+        each = tuple(operator.index(v) for v in each)
     except TypeError:
-        each = tuple(operator.index(v) for v in value)
+        raise ArgumentError(f"{name}={value!r}: integers are needed") from None
     if len(each) != count:
         raise ArgumentError(f"{name}={value!r} gives {len(each)} numbers where {count} are needed")
     if any(v < least for v in each):

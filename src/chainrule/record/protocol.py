@@ -13,7 +13,7 @@ from chainrule.core.node import NO_ATTRS, Line
 from chainrule.core.op import OPS, Op, Partials
 from chainrule.core.rule import Rule, rule_for
 from chainrule.errors import DetachError, UnsupportedError
-from chainrule.record.recorder import record
+from chainrule.record.recorder import expand, record
 from chainrule.record.state import recording, user_line
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _parameters: dict[Any, list[str]] = {}
 unary_rules: dict[np.ufunc, Rule] = {}  # elementwise ops of one input met so far: their float64 rule
 REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
-    "logical_and": "all", "logical_or": "any",
+    "logical_and": "all", "logical_or": "any", "logaddexp": "logsumexp",
 }  # fmt: skip
 ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
 
@@ -67,7 +67,11 @@ def array_ufunc(
             if len(op.inputs) == 1 and type(op.derivative) is Partials:
                 unary_rules[ufunc] = rule_for(op, (True,), exact=True)
             return record(variable, op, inputs, NO_ATTRS)
-    kwargs = {k: v for k, v in kwargs.items() if not (k == "where" and v is True)}
+    if kwargs.pop("where", True) is not True:
+        raise UnsupportedError(
+            f"np.{ufunc.__name__} on a Variable does not take where=…: the other lanes would hold nothing.\n"
+            f"  {Line(*user_line()).shown()}\n  use np.where(mask, np.{ufunc.__name__}(x), otherwise)."
+        )
     if "out" in kwargs:
         raise DetachError(
             f"np.{ufunc.__name__} cannot write its result into an existing array: a gradient would be lost.\n"
@@ -82,8 +86,7 @@ def array_ufunc(
             return with_keywords(variable, op, ufunc, inputs, kwargs)
         if op.expand is None:
             return record(variable, op, inputs, NO_ATTRS if not op.attrs else op.bind(inputs, {})[1])
-        with recording(line=user_line()):
-            return op.expand(*inputs)
+        return expand(op, inputs, {})
     table = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {})
     if ufunc.__name__ in table:
         kwargs.setdefault("axis", 0)
@@ -124,7 +127,8 @@ def as_our_call(
     names = _parameters.get(func)
     if names is None:
         try:
-            names = [p.name for p in inspect.signature(func).parameters.values() if p.kind is not p.VAR_POSITIONAL]
+            parameters = inspect.signature(func).parameters.values()
+            names = [] if any(p.kind is p.VAR_POSITIONAL for p in parameters) else [p.name for p in parameters]
         except ValueError:
             names = []
         _parameters[func] = names

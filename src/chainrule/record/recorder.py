@@ -22,13 +22,14 @@ from chainrule.errors import (
 )
 from chainrule.ops.joining import stack
 from chainrule.ops.structure import item
-from chainrule.record.state import current, user_line
+from chainrule.record.state import current, recording, user_line
 from chainrule.record.watch import watch_saved
 
 if TYPE_CHECKING:
     from chainrule.record.variable import Variable
 
 SCALARS = (float, int, complex, bool)
+DOUBLE = np.dtype(np.float64)
 
 
 def record(variable: type[Variable], op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> Any:
@@ -45,6 +46,18 @@ def record(variable: type[Variable], op: Op, args: Sequence[Any], attrs: dict[st
     except Exception as error:
         raise translated(error, op, args, attrs, line) from None
     return note(variable, op, args, values, out, attrs, line)
+
+
+def expand(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call a composite op: what it records has the line of the call, and so do its errors."""
+    line = user_line()
+    with recording(line=line):
+        try:
+            return op.expand(*args, **kwargs)  # type: ignore[misc]
+        except ChainruleError as error:
+            raise located(error, op, args, line) from None
+        except (ValueError, TypeError, IndexError) as error:
+            raise translated(error, op, args, kwargs, line) from None
 
 
 def note(
@@ -89,7 +102,7 @@ def _rule_of(
 ) -> tuple[Rule, bool]:
     """The op's rule for these arguments, and whether an array of the user's is among them."""
     active, foreign = [], False
-    exact = type(op.derivative) is Partials
+    exact = type(op.derivative) is Partials and dtype is DOUBLE
     for arg in args:
         if type(arg) is variable:
             node = arg.node
@@ -164,7 +177,7 @@ def located(error: ChainruleError, op: Op, args: Sequence[Any], line: tuple[Any,
     if shown in str(error):
         return error
     what = "" if str(error).startswith(op.name) else f"{op.name}: "
-    operands = "; ".join(described(a) for a in args)
+    operands = "; ".join(described(a) for a in args if not isinstance(a, (list, tuple, str)))
     error.args = (f"{what}{error}\n  {shown}\n  operands: {operands}", *error.args[1:])
     return error
 
@@ -174,6 +187,8 @@ def translated(
 ) -> ChainruleError:
     """A NumPy error as ours: the op, the shapes, the user's line, and NumPy's reason."""
     try:
+        if op.expand is not None:
+            raise ValueError("a composite has no spec of its own")
         op.spec(*(Spec(a.shape, a.dtype) if hasattr(a, "dtype") else a for a in args), **attrs)
     except ChainruleError as better:
         return located(better, op, args, line)
@@ -184,5 +199,5 @@ def translated(
     if kind is None:
         shapes = isinstance(error, ValueError) and any(w in str(error) for w in ("shape", "broadcast", "dimension", "size"))
         kind = ShapeError if shapes else ArgumentError
-    listed = " and ".join(str(np.shape(a) if not hasattr(a, "shape") else a.shape) for a in args)
+    listed = " and ".join(str(a.shape) for a in args if hasattr(a, "shape")) or "its arguments"
     return located(kind(f"{op.name} of {listed}: {error}"), op, args, line)

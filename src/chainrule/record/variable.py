@@ -19,8 +19,8 @@ from chainrule.errors import ArgumentError, DetachError, DTypeError, ViewWriteEr
 from chainrule.ops import arithmetic, comparison, indexing
 from chainrule.ops.arithmetic import is_root
 from chainrule.record.protocol import array_function, array_ufunc, unary_rules
-from chainrule.record.recorder import as_operand, record
-from chainrule.record.state import current, recording, user_frame, user_line
+from chainrule.record.recorder import as_operand, expand, record
+from chainrule.record.state import current, user_frame, user_line
 
 DOUBLE = np.dtype(np.float64)
 CACHE, SWAP = opmap["CACHE"], opmap["SWAP"]
@@ -100,8 +100,7 @@ class Variable:
 
     def __chainrule_record__(self, op: Op, args: Any, kwargs: Any) -> Any:
         if op.expand is not None:
-            with recording(line=user_line()):
-                return op.expand(*args, **kwargs)
+            return expand(op, args, kwargs)
         inputs, attrs = op.bind(args, kwargs)
         return record(Variable, op, inputs, attrs)
 
@@ -146,8 +145,9 @@ class Variable:
 
     def note_view(self, view: Variable, op: Op, attrs: dict[str, Any]) -> None:
         """Remember that `view` shares this array's memory, as it would in NumPy."""
-        if view._value is self._value or view._value.base is None:
-            return
+        mine, memory = self._value, view._value.base
+        if view._value is mine or memory is None or not (memory is mine or memory is mine.base):
+            return  # the same array, or a copy
         view._base = self
         if not hasattr(self, "_views"):
             self._views: list[tuple[weakref.ref[Variable], Op, dict[str, Any]]] = []
@@ -205,7 +205,8 @@ class Variable:
         """A conversion to a plain number loses the gradient; inside a transform that is an error."""
         frame = user_frame(2)
         stores = frame.f_code.co_code[frame.f_lasti] in STORE_ITEM
-        if self.dtype.kind not in "fc" or not (stores or current.get().inside):
+        inside_numpy = frame.f_globals.get("__name__", "").startswith("numpy")
+        if self.dtype.kind not in "fc" or not (stores or inside_numpy or current.get().inside):
             return
         line = Line(frame.f_code, frame.f_lasti).shown()
         if stores:
@@ -216,7 +217,8 @@ class Variable:
                 "  cr.stop_gradient(v).value."
             )
         raise DetachError(
-            f"{conversion}() of a Variable inside a differentiated function would lose its gradient.\n  {line}\n"
+            f"{conversion}() of a Variable inside a {'NumPy' if inside_numpy else 'differentiated'} function would "
+            f"lose its gradient.\n  {line}\n"
             "  keep it a Variable (np.* functions take it as it is), or write\n"
             "  cr.stop_gradient(x).value if the derivative is meant to be dropped."
         )

@@ -1,0 +1,309 @@
+"""The singular value decomposition, of stacked, rectangular, real and complex matrices."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainrule.core.masked import plain
+from chainrule.core.op import Sample, sample
+from chainrule.core.parts import Parts
+from chainrule.core.spec import Spec
+from chainrule.errors import ShapeError
+from chainrule.ops.coincidence import (
+    PartsOfValues,
+    changes,
+    coinciding,
+    first_order_only,
+    mean_of_equals,
+    message,
+    off_diagonal,
+    refuse_dependence,
+    results,
+    rounding,
+    splitting,
+)
+from chainrule.ops.define import composite, rules
+from chainrule.ops.eigh import eigh_pair, gaps
+from chainrule.ops.linalg import inexact, positive
+from chainrule.ops.products import adjoint, complexes
+from chainrule.ops.samples import draw
+
+PHASE = (
+    "svd of a complex matrix: the result depends on the phase of a singular vector, which is arbitrary.\n"
+    "  Use what does not: |u|², u vᴴ, U f(S) Vᴴ."
+)
+NULL_SPACE = (
+    "svd with full_matrices=True: the result depends on which basis of the null space was chosen.\n"
+    "  Use full_matrices=False, or what does not depend on it: the projector on the null space."
+)
+ZERO = (
+    "a singular value is zero, so its vectors are not determined by the matrix, and this derivative "
+    "depends on which ones were chosen."
+)
+
+
+class Tables(NamedTuple):
+    """What the rule divides by: 1/(sⱼ − sᵢ), 1/(sᵢ + sⱼ) and 1/s, each 0 where it would be 1/0."""
+
+    minus: Any
+    plus: Any
+    inverse: Any
+
+
+def _zero(s: Any) -> Any:
+    """Which singular values are zero to rounding."""
+    return s <= rounding(s) * np.max(s, axis=-1, keepdims=True, initial=0.0)
+
+
+def _tables(s: Any, same: Any, both_zero: Any, zero: Any) -> Tables:
+    dead, none = both_zero.astype(s.dtype), zero.astype(s.dtype)
+    total = s[..., None, :] + s[..., :, None]
+    return Tables(gaps(s, same), (1 - dead) / (total + dead), (1 - none) / (s + none))
+
+
+def _regular_tables(s: Any, same: Any) -> Tables:
+    eye, zero = np.eye(s.shape[-1], dtype=bool), _zero(plain(s))
+    return _tables(s, eye if same is None else same, _pairs(zero), zero)
+
+
+def _pairs(zero: Any) -> Any:
+    return zero[..., None, :] & zero[..., :, None]
+
+
+# -- reverse ---------------------------------------------------------------------------------
+
+
+def _pull_svd(g: Any, a: Any, out: Any, full_matrices: bool) -> Any:
+    """U (s̄ + ½(Y + Yᴴ + Z − Zᴴ)) Vᴴ and what leaves the spaces of U and V; see `_from_vectors`."""
+    u, s, vh = results(out)
+    for_u, for_s, for_vh = g
+    same, zero, k = coinciding(plain(s)), _zero(plain(s)), s.shape[-1]
+    if for_u is None and for_vh is None:
+        inside = for_s if same is None else mean_of_equals(for_s, same)
+        return (u[..., :k] * np.where(zero, 0, inside)[..., None, :]) @ vh[..., :k, :]
+    if same is not None or (zero.any() and _meets_zero(u, vh)):
+        return _pull_coinciding(g, a, out, same)
+    u, for_u = _thin(u, for_u, k)
+    v, for_v = _thin(adjoint(vh), None if for_vh is None else adjoint(for_vh), k)
+    _refuse_phase(u, v, for_u, for_v)
+    found = _from_vectors(u, v, for_u, for_v, _regular_tables(s, None))
+    return found if for_s is None else found + (u * for_s[..., None, :]) @ adjoint(v)
+
+
+def _meets_zero(u: Any, vh: Any) -> bool:
+    """Whether a single zero singular value is divided by: in a rectangular or a complex matrix."""
+    return bool(u.shape[-2] != vh.shape[-1] or u.dtype.kind == "c")
+
+
+def _thin(u: Any, g: Any, k: int) -> tuple[Any, Any]:
+    """The first k columns of u and their adjoint, which the null space turns with them adds to."""
+    first = u[..., :k] if u.shape[-1] > k else u
+    if g is None:
+        return first, np.zeros(first.shape, first.dtype)
+    if u.shape[-1] == k:
+        return first, g
+    null, for_null = u[..., k:], g[..., k:]
+    turned = plain(adjoint(null) @ for_null)
+    refuse_dependence(turned - adjoint(turned), True, g, NULL_SPACE)
+    return first, g[..., :k] - null @ (adjoint(for_null) @ first)
+
+
+def _from_vectors(u: Any, v: Any, for_u: Any, for_v: Any, tables: Tables) -> Any:
+    """What Ū and V̄ add: with M = UᴴŪ and K = VᴴV̄, Y = (M + K)/(sⱼ − sᵢ), Z = (M − K)/(sᵢ + sⱼ)."""
+    m, k = adjoint(u) @ for_u, adjoint(v) @ for_v
+    y, z = tables.minus * (m + k), tables.plus * (m - k)
+    found = u @ (0.5 * (y + adjoint(y) + z - adjoint(z))) @ adjoint(v)
+    inverse = tables.inverse[..., None, :]
+    if u.shape[-2] > u.shape[-1]:
+        found = found + ((for_u - u @ m) * inverse) @ adjoint(v)
+    if v.shape[-2] > v.shape[-1]:
+        found = found + u @ adjoint((for_v - v @ k) * inverse)
+    return found
+
+
+def _refuse_phase(u: Any, v: Any, for_u: Any, for_v: Any) -> None:
+    if u.dtype.kind == "c":
+        u, v, for_u, for_v = plain(u), plain(v), plain(for_u), plain(for_v)
+        turned = np.sum(u.conj() * for_u, axis=-2) + np.sum(v.conj() * for_v, axis=-2)
+        size = max(np.max(np.abs(for_u), initial=0.0), np.max(np.abs(for_v), initial=0.0))
+        refuse_dependence(turned.imag, True, size, PHASE)
+
+
+def _pull_coinciding(g: Any, a: Any, out: Any, same: Any) -> Any:
+    """As `_pull_svd`, with limits for the quotients 0/0 where singular values coincide or are 0."""
+    (u, s, vh), (for_u, for_s, for_vh) = plain(out), g
+    k, zero = s.shape[-1], _zero(s)
+    what = ZERO if same is None else message("singular", s, same)
+    same = np.broadcast_to(np.eye(k, dtype=bool), (*s.shape, k)) if same is None else same
+    change = splitting(s)
+    given = [p for p in (for_u, for_vh) if p is not None]
+    moved = changes(given, out, Parts([None, change, None]), what)
+    moved_u = moved.pop(0) if for_u is not None else None
+    moved_v = moved.pop(0) if for_vh is not None else None
+    thin_u, for_u = _thin(u, plain(for_u), k)
+    thin_v, for_v = _thin(adjoint(vh), None if for_vh is None else adjoint(plain(for_vh)), k)
+    _refuse_phase(thin_u, thin_v, for_u, for_v)
+    _refuse_poles(thin_u, thin_v, for_u, for_v, same, zero, what)
+    pairs = off_diagonal(same)
+    found = _from_vectors(thin_u, thin_v, for_u, for_v, _regular_tables(s, same))
+    limits = _tables(change, ~pairs, ~_pairs(zero), ~zero)
+    moved_u = _thin(u, moved_u, k)[1]
+    moved_v = _thin(adjoint(vh), None if moved_v is None else adjoint(moved_v), k)[1]
+    found = found + _from_vectors(thin_u, thin_v, moved_u, moved_v, limits)
+    if for_s is not None:
+        found = found + (thin_u * plain(for_s)[..., None, :]) @ adjoint(thin_v)
+    return first_order_only(found, a, *(p for p in g if p is not None))
+
+
+def _refuse_poles(u: Any, v: Any, for_u: Any, for_v: Any, same: Any, zero: Any, what: str) -> None:
+    """Raise where a quotient is not 0/0 but something/0."""
+    m, k = adjoint(u) @ for_u, adjoint(v) @ for_v
+    size = max(np.max(np.abs(for_u), initial=0.0), np.max(np.abs(for_v), initial=0.0))
+    refuse_dependence(m + k - adjoint(m + k), off_diagonal(same), size, what)
+    refuse_dependence(m - k - adjoint(m - k), _pairs(zero), size, what)
+    refuse_dependence(for_u - u @ m, zero[..., None, :], size, ZERO)
+    refuse_dependence(for_v - v @ k, zero[..., None, :], size, ZERO)
+
+
+# -- forward ---------------------------------------------------------------------------------
+
+
+def _push_svd(t: Any, out: Any, full_matrices: bool) -> Parts:
+    """With E = Uᴴ Ȧ V: ṡ = Re diag E, and U and V turn by ½((E + Eᴴ)/(sⱼ − sᵢ) ± (E − Eᴴ)/(sᵢ + sⱼ))."""
+    every_u, s, every_vh = results(out)
+    k = s.shape[-1]
+    u, v = every_u[..., :k], adjoint(every_vh)[..., :k]
+    e = adjoint(u) @ t @ v
+    values = np.real(np.sum(e * np.eye(k, dtype=bool), axis=-1))
+    same, zero = coinciding(plain(s)), _zero(plain(s))
+    if same is not None or zero.any():
+        values = np.where(zero, 0, values if same is None else mean_of_equals(values, same))
+        if same is not None or _meets_zero(every_u, every_vh):
+            what = ZERO if same is None else message("singular", plain(s), same)
+            return PartsOfValues([None, values, None], (0, 2), what)
+    tables = _regular_tables(s, None)
+    y, z = tables.minus * (e + adjoint(e)), tables.plus * (e - adjoint(e))
+    moved_u = _moved(u, 0.5 * (y + z), t @ v - u @ e, tables)
+    moved_v = _moved(v, 0.5 * (y - z), adjoint(t) @ u - v @ adjoint(e), tables)
+    return Parts([_full(every_u, moved_u, k), values, adjoint(_full(adjoint(every_vh), moved_v, k))])
+
+
+def _moved(u: Any, turn: Any, outside: Any, tables: Tables) -> Any:
+    inside = u @ turn
+    if u.shape[-2] == u.shape[-1]:
+        return inside
+    return inside + outside * tables.inverse[..., None, :]
+
+
+def _full(u: Any, moved: Any, k: int) -> Any:
+    """The change of all columns: the null space turns as little as it can."""
+    if u.shape[-1] == k:
+        return moved
+    null = u[..., k:]
+    return np.concatenate([moved, -(u[..., :k] @ (adjoint(moved) @ null))], axis=-1)
+
+
+# -- the ops ---------------------------------------------------------------------------------
+
+
+def _svd_spec(a: Any, full_matrices: bool) -> tuple[Spec, Spec, Spec]:
+    if len(a.shape) < 2:
+        raise ShapeError(f"svd of {a.shape}: a matrix has two axes.")
+    (*stack, m, n), dtype = a.shape, inexact(a)
+    k = min(m, n)
+    rows, columns = (m, n) if full_matrices else (k, k)
+    real = np.empty(0, dtype).real.dtype
+    return Spec((*stack, m, rows), dtype), Spec((*stack, k), real), Spec((*stack, columns, n), dtype)
+
+
+def _rectangles() -> list[Sample]:
+    shapes = ((3, 3), (4, 2), (2, 4), (2, 3, 2), (1, 1))
+    return [
+        *(sample(draw(s, -2, 2), full_matrices=False) for s in shapes),
+        sample(draw((3, 3), -2, 2), full_matrices=True),
+        sample(draw((3, 2), -2, 2).astype("f"), full_matrices=False),
+    ]
+
+
+svd_factors = rules(
+    "svd_factors",
+    lambda a, full_matrices: tuple(np.linalg.svd(a, full_matrices=full_matrices)),
+    reverse=(_pull_svd,),
+    push=(_push_svd,),
+    inputs=("a",),
+    samples=_rectangles,
+    bad=lambda: [sample(np.ones(3), full_matrices=False)],
+    kinks=lambda a, full_matrices: _has_kink(np.linalg.svd(a, compute_uv=False)),
+    spec=_svd_spec,
+    outputs=3,
+    doc="U, the singular values in descending order, and Vᴴ.",
+)
+
+
+def _has_kink(s: Any) -> bool:
+    return coinciding(s) is not None or bool(_zero(s).any())
+
+
+class SVDResult(NamedTuple):
+    """As NumPy's."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def _hermitian_svd(a: Any) -> SVDResult:
+    """NumPy's way: eigenvalues by falling magnitude, their signs in Vᴴ."""
+    w, v = eigh_pair(a)
+    order = np.argsort(np.abs(plain(w)), axis=-1)[..., ::-1]
+    chosen = (order[..., None, :] == np.arange(w.shape[-1])[:, None]).astype(w.dtype)
+    w, v = (w[..., None, :] @ chosen)[..., 0, :], v @ chosen
+    return SVDResult(v, np.abs(w), adjoint(v * np.sign(plain(w))[..., None, :]))
+
+
+def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    if hermitian:
+        found = _hermitian_svd(a)
+        return found if compute_uv else found.S
+    if not compute_uv:
+        return svd_factors(a, full_matrices=False)[1]
+    return SVDResult(*svd_factors(a, full_matrices=bool(full_matrices)))
+
+
+svd = composite(
+    "svd",
+    _svd,
+    inputs=("a",),
+    samples=lambda: [
+        sample(draw((3, 3), -2, 2)),
+        sample(draw((4, 2), -2, 2), full_matrices=False),
+        sample(draw((2, 4), -2, 2), compute_uv=False),
+        sample(complexes((2, 3)), compute_uv=False),
+        sample(positive(3, 3) - 4 * np.eye(3), hermitian=True),
+        sample(positive(3, 3) - 4 * np.eye(3), compute_uv=False, hermitian=True),
+    ],
+    bad=lambda: [sample(np.ones(3))],
+    numpy=(np.linalg.svd,),
+)
+
+
+def _low_rank() -> list[Sample]:
+    diagonal = np.diag([2.0, 2.0, 1.0])
+    return [sample(m) for m in (np.eye(3), diagonal, np.zeros((2, 3)), np.ones((3, 2)))]
+
+
+svdvals = composite(
+    "svdvals",
+    lambda x: svd_factors(x, full_matrices=False)[1],
+    samples=lambda: [
+        *(Sample(s.args) for s in _rectangles()),
+        sample(complexes((3, 2))),
+        sample(complexes((2, 3, 3))),
+    ],
+    edges=_low_rank,
+    bad=lambda: [sample(np.ones(3))],
+    numpy=(np.linalg.svdvals,),
+    doc="The singular values, in descending order.",
+)
