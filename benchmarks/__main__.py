@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import tempfile
 from pathlib import Path
 
@@ -30,6 +31,7 @@ def main() -> None:
             bytecode=bytecode,
             quick=arguments.quick,
             threads=arguments.threads,
+            load=os.getloadavg()[0],
             peers=tuple(arguments.peers),
         )
         for name in arguments.names or WORKLOADS:

@@ -26,6 +26,7 @@ class Options:
     bytecode: str  # a private directory for compiled bytecode
     quick: bool = False
     threads: int = 1
+    load: float = 0.0  # processes that wanted a core in the minute before the run
     peers: tuple[str, ...] = ()  # empty: all
 
     @property

@@ -14,6 +14,7 @@ from benchmarks.case import Cell, Table, Target
 from benchmarks.harness import ROOT, Options
 
 OURS = "chainrule"
+IDLE = 0.5  # load average above which other work disturbs the clock
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ def machine(options: Options) -> dict:
         "uncommitted changes": bool(_git("status", "--porcelain")),
         "threads": options.threads,
         "quick": options.quick,
-        "load average at the end": os.getloadavg()[0],
+        "load average before": round(options.load, 2),
+        "load average at the end": round(os.getloadavg()[0], 2),  # the run itself adds 1
     }
 
 
@@ -94,6 +96,8 @@ def _git(*arguments: str) -> str | None:
 def markdown(title: str, tables: list[Table], facts: dict) -> str:
     """The page a reader sees: costs first, then the targets, then the machine."""
     parts = [f"# {title}"]
+    if max(facts["load average before"], facts["load average at the end"] - 1) > IDLE:
+        parts += ["**Other work was running on this machine: these numbers are not to be quoted.**"]
     for table in tables:
         parts += [f"## {table.title}", _costs(table)]
         if table.targets:

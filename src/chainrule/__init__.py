@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
+
+import numpy
 
 from chainrule.core.graph import Graph
 from chainrule.core.op import OPS
@@ -30,9 +33,9 @@ from chainrule.errors import (
     UnsupportedError,
     ViewWriteError,
 )
-from chainrule.explain.check import check_grads
 from chainrule.ops.structure import stop_gradient
 from chainrule.record import methods as _methods  # gives Variable the methods of ndarray
+from chainrule.record.protocol import op_of
 from chainrule.record.trace import trace
 from chainrule.record.variable import Variable, variable
 
@@ -76,10 +79,18 @@ __all__ = [
 ]
 
 
+LATE = {"check_grads": "chainrule.explain.check"}  # imported when first asked for
+
+
 def __getattr__(name: str) -> Any:
-    """Every op is also `cr.<name>`."""
+    """Names imported late, and every op: `cr.exp`, `cr.softmax`, also under NumPy's name for it."""
+    if name in LATE:
+        return getattr(import_module(LATE[name]), name)
     if name in OPS:
         return OPS[name]
+    op = op_of(getattr(numpy, name, None))
+    if op is not None:
+        return op
     raise AttributeError(f"module 'chainrule' has no attribute {name!r}")
 
 

@@ -6,7 +6,7 @@ import linecache
 from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
-from pathlib import Path
+from os.path import basename
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -140,7 +140,7 @@ class Line:
         return linecache.getline(self.file, self.number).strip()
 
     def __str__(self) -> str:
-        return f"{Path(self.file).name}:{self.number}"
+        return f"{basename(self.file)}:{self.number}"
 
     def shown(self) -> str:
         """File, number and the line itself, as error messages print it."""
@@ -157,7 +157,7 @@ class StoredLine:
         self.file, self.number, self.text = file, number, text
 
     def __str__(self) -> str:
-        return f"{Path(self.file).name}:{self.number}"
+        return f"{basename(self.file)}:{self.number}"
 
     def shown(self) -> str:
         return f"{self}    {self.text}"

@@ -23,8 +23,11 @@ and nothing else:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -77,12 +80,15 @@ class Multilinear:
 class Rules:
     """Reverse and forward rules per input; either may be missing, and asking for it raises.
 
-    `elementwise` tells that the op works lane by lane, so that dead lanes stay dead.
+    `elementwise` tells that the op works lane by lane, so that dead lanes stay dead; `selects` and
+    `fills` as for `Linear`.
     """
 
     reverse: tuple[Function | None, ...]
     forward: tuple[Function | None, ...]
     elementwise: bool = False
+    selects: bool = False
+    fills: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,21 +148,17 @@ class Op:
     reference: Function | None = None
     variant: Function | None = None
     doc: str = ""
-    attrs: Mapping[str, Any] = field(init=False)
-    optional: bool = field(init=False)
     rules: dict[Any, Rule] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.samples is None:
             raise GraphError(f"op {self.name} has no samples, so nothing would test it")
-        attrs = self._static_parameters()
-        object.__setattr__(self, "attrs", attrs)
-        object.__setattr__(self, "optional", inspect.Parameter.empty not in attrs.values())
         object.__setattr__(self, "__doc__", self.doc or f"{self.name}({', '.join(self.inputs)})")
         object.__setattr__(self, "__name__", self.name)
 
-    def _static_parameters(self) -> dict[str, Any]:
-        """The attrs and their defaults: the parameters of `forward` (or `expand`) after its inputs."""
+    @cached_property
+    def attrs(self) -> dict[str, Any]:
+        """The attrs and their defaults: the parameters of `forward` after its inputs."""
         if isinstance(self.forward, np.ufunc) or inspect.isbuiltin(self.forward):
             return {}
         parameters = inspect.signature(self.forward).parameters.values()
@@ -165,6 +167,11 @@ class Op:
             for p in list(parameters)[0 if self.variadic else len(self.inputs) :]
             if p.kind is p.KEYWORD_ONLY or (p.kind is p.POSITIONAL_OR_KEYWORD and not self.variadic)
         }
+
+    @cached_property
+    def optional(self) -> bool:
+        """Whether every attr has a default."""
+        return inspect.Parameter.empty not in self.attrs.values()
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Split a call into its inputs and its attrs, as the signature of `forward` says."""
@@ -211,12 +218,62 @@ class Op:
         return f"<op {self.name}({', '.join((*self.inputs, *self.attrs))})>"
 
 
-OPS: dict[str, Op] = {}
+class Table(dict[str, Op]):
+    """Every op by name.  A family of ops is imported when one of its names is first asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pending: tuple[str, ...] = ()
+        self._lock = RLock()
+
+    def complete(self) -> None:
+        """Import every family not imported yet."""
+        with self._lock:
+            for module in self.pending:
+                import_module(module)
+            self.pending = ()
+
+    def __missing__(self, name: str) -> Op:
+        if not self.pending:
+            raise KeyError(name)
+        self.complete()
+        return self[name]
+
+    def __contains__(self, name: object) -> bool:
+        if not super().__contains__(name) and self.pending:
+            self.complete()
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
+
+    def __iter__(self) -> Iterator[str]:
+        self.complete()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self.complete()
+        return super().__len__()
+
+    def keys(self) -> Any:
+        self.complete()
+        return super().keys()
+
+    def values(self) -> Any:
+        self.complete()
+        return super().values()
+
+    def items(self) -> Any:
+        self.complete()
+        return super().items()
+
+
+OPS = Table()
 
 
 def register(op: Op) -> Op:
     """Enter an op into the table; two ops of one name are a mistake."""
-    if op.name in OPS:
+    if dict.__contains__(OPS, op.name):
         raise GraphError(f"two ops are called {op.name}")
-    OPS[op.name] = op
+    dict.__setitem__(OPS, op.name, op)
     return op

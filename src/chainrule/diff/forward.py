@@ -9,7 +9,7 @@ import numpy as np
 
 from chainrule.core.masked import Masked, plain, unmasked, within
 from chainrule.core.node import DTYPE, PARENTS, RULE, SHAPE, WATCH, Node
-from chainrule.core.op import Linear
+from chainrule.core.op import Linear, Rules
 
 Tangents = dict[Node, Any]
 
@@ -38,7 +38,7 @@ def forward(
 
 def _push(ts: list[Any], node: Node) -> Any:
     rule, derivative = node[RULE], node[RULE].op.derivative
-    selects = isinstance(derivative, Linear) and derivative.selects
+    selects = isinstance(derivative, (Linear, Rules)) and derivative.selects
     structural = any(type(t) is Masked for t in ts) or (
         selects and (derivative.fills or rule.constants or any(t is None for t in ts))
     )

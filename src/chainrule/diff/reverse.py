@@ -9,7 +9,7 @@ import numpy as np
 
 from chainrule.core.masked import Masked, plain, within
 from chainrule.core.node import DTYPE, PARENTS, RULE, SAVED, SHAPE, WATCH, Node
-from chainrule.core.op import Linear, Multilinear
+from chainrule.core.op import Linear, Multilinear, Rules
 from chainrule.core.rule import rule_for
 from chainrule.core.spec import dummy
 
@@ -87,7 +87,7 @@ def _masked_contributions(g: Masked, node: Node) -> Sequence[Any]:
     rule, derivative = node[RULE], node[RULE].op.derivative
     if rule.elementwise:
         return [within(c, g.alive) for c in rule.pull(g.value, node)]
-    if isinstance(derivative, Linear) and derivative.selects:
+    if isinstance(derivative, (Linear, Rules)) and derivative.selects:
         reached = rule.pull(g.alive.astype(np.float64), node)
         return [
             None if c is None else within(c, plain(m) != 0)
@@ -115,7 +115,7 @@ def _with_dead_operands_zeroed(alive: Any, node: Node) -> Node:
         return node
     ones = [dummy(s) for s in specs]
     every = rule_for(rule.op, (True,) * len(ones))
-    probe = node.with_saved(every.keep(*ones, None))
+    probe = Node((every, tuple(specs), every.keep(*ones, None), *node[SAVED + 1 :]))
     reached = every.pull(alive.astype(np.float64), probe)
     used = {n: plain(m) != 0 for n, m in zip(rule.op.inputs, reached, strict=True)}
     saved = tuple(

@@ -22,7 +22,9 @@ from chainrule.ops.define import composite, linear, multilinear
 from chainrule.ops.products import array, complexes
 from chainrule.ops.samples import draw
 
-WORTH_A_MATRIX_PRODUCT = 4096  # multiplications, from which rearranging for BLAS is faster than a loop
+WORTH_A_MATRIX_PRODUCT = (
+    4096  # multiplications, from which rearranging for BLAS is faster than a loop
+)
 
 
 def _split(subscripts: str) -> tuple[list[str], str]:
@@ -37,7 +39,9 @@ def _sized(terms: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str,
         for index, n in zip(term, shape, strict=True):
             have = sizes.get(index, 1)
             if n != have and 1 not in (n, have):
-                raise ShapeError(f"einsum of {_shown(shapes)}: index {index!r} has sizes {have} and {n}.")
+                raise ShapeError(
+                    f"einsum of {_shown(shapes)}: index {index!r} has sizes {have} and {n}."
+                )
             sizes[index] = n if have == 1 else have
     return sizes
 
@@ -115,7 +119,9 @@ def _pair(x: Any, y: Any, subscripts: str) -> Any:
 
     def grouped(v: Any, term: str, groups: Sequence[list[str]]) -> Any:
         order = [term.index(i) for group in (stacked, *groups) for i in group]
-        shape = [sizes[i] for i in stacked] + [math.prod(sizes[i] for i in group) for group in groups]
+        shape = [sizes[i] for i in stacked] + [
+            math.prod(sizes[i] for i in group) for group in groups
+        ]
         return np.transpose(v, order).reshape(shape)
 
     product = grouped(x, a, (rows, summed)) @ grouped(y, b, (summed, columns))
@@ -147,7 +153,9 @@ def _pair_samples() -> list[Sample]:
         sample(draw((2,), -2, 2), draw((3,), -2, 2), subscripts="i,j->ji"),
         sample(draw((), -2, 2), draw((3,), -2, 2), subscripts=",j->j"),
         sample(complexes((2, 3)), complexes((3, 2)), subscripts="ij,ji->"),
-        sample(draw((2, 3), -2, 2).astype("f"), draw((3,), -2, 2).astype("f"), subscripts="ij,j->i"),
+        sample(
+            draw((2, 3), -2, 2).astype("f"), draw((3,), -2, 2).astype("f"), subscripts="ij,j->i"
+        ),
         sample(*big, subscripts="abc,cbd->dba"),
     ]
 
@@ -229,23 +237,34 @@ def _explicit(subscripts: str, ndims: Sequence[int]) -> tuple[list[str], str]:
     left, arrow, out = subscripts.partition("->")
     terms = left.split(",")
     if len(terms) != len(ndims):
-        raise ArgumentError(f"einsum {subscripts!r} names {len(terms)} operands, {len(ndims)} were given.")
+        raise ArgumentError(
+            f"einsum {subscripts!r} names {len(terms)} operands, {len(ndims)} were given."
+        )
     extra = [n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True)]
     for term, n, more in zip(terms, ndims, extra, strict=True):
         if more < 0 or (more > 0 and "..." not in term):
-            raise ShapeError(f"einsum {subscripts!r}: the term {term!r} stands for an operand of {n} axes.")
+            raise ShapeError(
+                f"einsum {subscripts!r}: the term {term!r} stands for an operand of {n} axes."
+            )
     spare = [i for i in ascii_letters if i not in subscripts][: max(extra)]
-    terms = [t.replace("...", "".join(spare[len(spare) - n :])) for t, n in zip(terms, extra, strict=True)]
+    terms = [
+        t.replace("...", "".join(spare[len(spare) - n :]))
+        for t, n in zip(terms, extra, strict=True)
+    ]
     letters = "".join(terms)
     if not arrow:
         once = sorted(i for i in set(letters) if letters.count(i) == 1 and i not in spare)
         return terms, "".join(spare + once)
     if spare and "..." not in out:
-        raise ArgumentError(f"einsum {subscripts!r}: the result needs '...' as its operands have it.")
+        raise ArgumentError(
+            f"einsum {subscripts!r}: the result needs '...' as its operands have it."
+        )
     out = out.replace("...", "".join(spare))
     wrong = [i for i in out if out.count(i) > 1 or i not in letters]
     if wrong:
-        raise ArgumentError(f"einsum {subscripts!r}: the result's index {wrong[0]!r} is new or twice there.")
+        raise ArgumentError(
+            f"einsum {subscripts!r}: the result's index {wrong[0]!r} is new or twice there."
+        )
     return terms, out
 
 

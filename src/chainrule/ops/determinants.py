@@ -42,7 +42,10 @@ def singular_squares() -> list[Sample]:
     one = draw((3, 1), -2, 2) @ draw((1, 3), -2, 2)
     counted = np.arange(9.0).reshape(3, 3)
     return [
-        *(sample(m) for m in (low, one, counted, np.zeros((3, 3)), np.zeros((2, 2)), np.zeros((1, 1)))),
+        *(
+            sample(m)
+            for m in (low, one, counted, np.zeros((3, 3)), np.zeros((2, 2)), np.zeros((1, 1)))
+        ),
         sample(np.stack([low, matrices(3, 3)])),
     ]
 
@@ -170,7 +173,9 @@ def _pull_slogdet(g: Any, a: Any) -> Any:
     if a.dtype.kind == "c" and sign_part is not None:
         turning = a.dtype.type(-1j) * np.imag(np.conj(sign_part) * np.linalg.slogdet(a)[0])
         total = turning if total is None else total + turning
-    return None if total is None else _scaled(total, adjoint(inv_of(a, "the derivative of slogdet")))
+    return (
+        None if total is None else _scaled(total, adjoint(inv_of(a, "the derivative of slogdet")))
+    )
 
 
 def _push_slogdet(t: Any, a: Any) -> Parts:

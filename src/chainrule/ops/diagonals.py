@@ -73,7 +73,7 @@ diagonal = linear(
 embed_diagonal = linear(
     "embed_diagonal",
     _embed_diagonal,
-    lambda g, offset, axis1, axis2: diagonal(g, offset, axis1, axis2),
+    lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2),
     fills=True,
     samples=lambda: [
         sample(draw((2,), -2, 2), shape=(2, 3)),
@@ -115,9 +115,7 @@ diagflat = composite(
 )
 
 
-def _trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
-) -> Any:
+def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     return sum_of(diagonal(as_array(a), offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
@@ -206,7 +204,7 @@ diag_indices_from = composite(
 # -- powers -----------------------------------------------------------------------------------
 
 
-def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803
+def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Each column is the one before it times x, as in NumPy."""
     x = as_array(x)
     if x.ndim != 1:

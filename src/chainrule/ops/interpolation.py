@@ -1,4 +1,4 @@
-"""Piecewise linear interpolation: np.interp, differentiable in the points, the knots and the values.
+"""Piecewise linear interpolation: np.interp, differentiable in points, knots and values.
 
 At a knot two lines meet and the slope is the smallest, in absolute value, of all between theirs:
 zero where they go up on one side and down on the other, and at both ends.
@@ -11,29 +11,34 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.op import Sample, sample
-from chainrule.errors import ArgumentError, ShapeError
+from chainrule.core.spec import Spec
+from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.define import ZERO, composite, elementwise, rules
 from chainrule.ops.indexing import take_index
 from chainrule.ops.joining import as_array, concatenate
 from chainrule.ops.ordering import argsort
 from chainrule.ops.samples import draw
-from chainrule.ops.structure import imag, real
+from chainrule.ops.shape import broadcast_to
+from chainrule.ops.structure import astype, imag, real
 
 
 def _segments(x: Any, xp: Any, fp: Any) -> tuple[Any, Any, Any]:
-    """Per point a knot it is measured from, the segment it lies in, and whether it has a slope."""
+    """Per point the knot it is measured from, the segment it lies on, and whether that slopes.
+
+    The k-th segment joins the knots k and k + 1.
+    """
     last = xp.size - 1
     knot = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, last)
-    before, after = np.clip(knot - 1, 0, last - 1), np.clip(knot, 0, last - 1)
-    at_knot = xp[knot] == x
-    outside = ~((x >= xp[0]) & (x <= xp[last]))
-    ends = outside | (at_knot & ((knot == 0) | (knot == last)))
+    before, after = np.maximum(knot - 1, 0), np.minimum(knot, last - 1)
     with np.errstate(all="ignore"):
         slopes = np.diff(fp) / np.diff(xp)
     left, right = slopes[before], slopes[after]
-    flatter = at_knot & (np.abs(left) < np.abs(right))
-    bends = at_knot & (left * right <= 0) & np.isfinite(left) & np.isfinite(right)
-    return knot, np.where(flatter, before, after), ~(ends | bends)
+    at_knot = xp[knot] == x
+    flat = (x < xp[0]) | (x > xp[last]) | (at_knot & ((knot == 0) | (knot == last)))
+    flat |= at_knot & np.isfinite(left) & (np.sign(left) * np.sign(right) <= 0)
+    from_right = ~(at_knot | flat) & np.isinf(fp[knot]) & np.isfinite(fp[after + 1])
+    segment = np.where(at_knot & (np.abs(left) < np.abs(right)), before, after)
+    return knot + from_right, segment, ~flat
 
 
 segments = rules(
@@ -44,11 +49,24 @@ segments = rules(
     samples=lambda: [
         sample(np.array([-1.0, 0.5, 1.0, 3.0]), np.array([0.0, 1.0, 2.0]), draw((3,), -2, 2))
     ],
+    spec=lambda x, xp, fp: tuple(Spec(x.shape, np.dtype(t)) for t in (np.intp, np.intp, bool)),
     doc="Where the points of an interpolation lie among its knots.",
 )
+
+
+def _line(x: Any, x0: Any, y0: Any, slope: Any, sloped: Any) -> Any:
+    """At x = x0 the slope is not used, however steep."""
+    used = sloped & (x != x0)
+    return y0 + np.where(used, slope, 0.0) * np.where(used, x - x0, 0.0)
+
+
+def _if_sloped(sloped: Any, factor: Any) -> Any:
+    return np.where(sloped, factor, np.zeros((), factor.dtype))
+
+
 line = elementwise(
     "line",
-    lambda x, x0, y0, slope, sloped: np.where(sloped & (x != x0), y0 + slope * (x - x0), y0)[()],
+    _line,
     (
         lambda slope, sloped: _if_sloped(sloped, slope),
         lambda slope, sloped: _if_sloped(sloped, -slope),
@@ -66,25 +84,93 @@ line = elementwise(
 )
 
 
-def _if_sloped(sloped: Any, factor: Any) -> Any:
-    return np.where(sloped, factor, np.zeros((), factor.dtype))
+def _interpolated(x: Any, xp: Any, fp: Any) -> Any:
+    if xp.size == 1:
+        return broadcast_to(fp[0], x.shape)
+    knot, segment, sloped = segments(x, xp, fp)
+    rise = take_index(fp, segment + 1) - take_index(fp, segment)
+    run = take_index(xp, segment + 1) - take_index(xp, segment)
+    slope = rise / np.where(sloped, run, 1.0)  # knots may coincide where nothing slopes
+    return line(x, take_index(xp, knot), take_index(fp, knot), slope, sloped)
+
+
+def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+    """One period of the knots in order, and the neighbours on both sides."""
+    if period == 0:
+        raise ArgumentError("interp: the period must not be 0")
+    period = abs(period)
+    x, xp = np.remainder(x, period), np.remainder(xp, period)
+    order = argsort(xp)
+    xp, fp = take_index(xp, order), take_index(fp, order)
+    xp = concatenate([xp[-1:] - period, xp, xp[:1] + period], axis=0)
+    return x, xp, concatenate([fp[-1:], fp, fp[:1]], axis=0)
+
+
+def _as_double(value: Any) -> Any:
+    """NumPy interpolates in double precision."""
+    value = as_array(value)
+    if value.dtype.kind not in "fiub":
+        raise DTypeError(f"interp takes real points and knots, not {value.dtype.name}")
+    return value if value.dtype == np.float64 else astype(value, np.dtype(np.float64))
 
 
 def _interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
-    x, xp, fp = as_array(x), as_array(xp), as_array(fp)
+    fp = as_array(fp)
+    if fp.dtype.kind == "c":
+        return _interp(x, xp, real(fp), *_parts(np.real, left, right), period) + 1j * _interp(
+            x, xp, imag(fp), *_parts(np.imag, left, right), period
+        )
+    x, xp, fp = _as_double(x), _as_double(xp), _as_double(fp)
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ShapeError(f"interp needs as many values as knots, not {fp.shape} and {xp.shape}")
-    if fp.dtype.kind == "c":
-        sides = [(None, None) if s is None else (np.real(s), np.imag(s)) for s in (left, right)]
-        parts = [f(fp) for f in (real, imag)]
-        found = [_interp(x, xp, p, sides[0][k], sides[1][k], period) for k, p in enumerate(parts)]
-        return found[0] + 1j * found[1]
     if period is not None:
-        x, xp, fp = _unrolled(x, xp, fp, period)
-        left = right = None
-    inside = _inside(x, xp, fp)
-    below, above = fp[0] if left is None else left, fp[-1] if right is None else right
-    inside = np.where(np.less(x, xp[0]), below, np.where(np.greater(x, xp[-1]), above, inside))
-    return np.where(np.isnan(x), x, inside)
+        return _interpolated(*_unrolled(x, xp, fp, period))
+    found = _interpolated(x, xp, fp)
+    if left is not None:
+        found = np.where(np.less(x, xp[0]), left, found)
+    return found if right is None else np.where(np.greater(x, xp[-1]), right, found)
+
+
+def _parts(part: Any, left: Any, right: Any) -> tuple[Any, Any]:
+    return tuple(None if side is None else part(side) for side in (left, right))  # type: ignore[return-value]
+
+
+def _curves() -> list[Sample]:
+    xp, fp = np.array([0.0, 0.7, 1.5, 2.0]), draw((4,), -2, 2)
+    x = np.array([[0.1, 0.9, 1.6], [-0.5, 1.4, 2.5]])
+    return [
+        sample(x, xp, fp),
+        sample(x, xp, fp, left=-1.0, right=2.0),
+        sample(x + 3.03, xp, fp, period=2.5),
+        sample(x + 3.03, xp[::-1] * 3, fp, period=-2.5),
+        sample(draw((), 0.1, 0.5), xp, fp),
+        sample(0.3, [0.0, 1.0], fp[:2]),
+        sample(x, xp[:1], fp[:1]),
+        sample(x, xp[:1], fp[:1], left=0.5),
+        sample(x.astype(np.float32), xp.astype(np.float32), fp.astype(np.float32)),
+        sample(x, xp, fp + 1j * draw((4,), -2, 2, 1), right=1j),
+    ]
+
+
+def _at_knots() -> list[Sample]:
+    xp, x = np.arange(5.0), np.arange(5.0)
+    steps = np.array([0.0, 1.0, 1.0, 2.0])
+    return [
+        sample(x, xp, np.array([0.0, 1.0, 3.0, 2.0, 2.0])),
+        sample(x[:3], steps, np.array([0.0, 1.0, 5.0, 2.0])),
+        sample(x, xp, xp, left=-1.0, right=9.0),
+    ]
+
+
+interp = composite(
+    "interp",
+    _interp,
+    inputs=("x", "xp", "fp"),
+    samples=_curves,
+    edges=_at_knots,
+    bad=lambda: [sample(draw((2,), 0, 1), np.arange(3.0), np.arange(2.0))],
+    numpy=(np.interp,),
+    doc="The piecewise linear curve through the knots (xp, fp), at the points x.",
+)

@@ -82,7 +82,11 @@ matrix_rank = rules(
     _matrix_rank,
     derivative=ZERO,
     inputs=("a",),
-    samples=lambda: [sample(draw((3, 2), -2, 2)), sample(np.ones((2, 3, 3))), sample(draw((3,), 1, 2))],
+    samples=lambda: [
+        sample(draw((3, 2), -2, 2)),
+        sample(np.ones((2, 3, 3))),
+        sample(draw((3,), 1, 2)),
+    ],
     spec=lambda a, **attrs: Spec(a.shape[:-2], np.dtype(np.intp)),
     numpy=(np.linalg.matrix_rank,),
 )
@@ -162,7 +166,9 @@ def _residuals_change(change: Any, r: Any, out: Any) -> Any:
 
 def _lstsq_spec(a: Any, b: Any, rcond: Any = None) -> tuple[Spec, ...]:
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[0] != b.shape[0]:
-        raise ShapeError(f"lstsq of {a.shape} and {b.shape}: {a.shape[:1]} equations need as many rows.")
+        raise ShapeError(
+            f"lstsq of {a.shape} and {b.shape}: {a.shape[:1]} equations need as many rows."
+        )
     (m, n), k = a.shape, b.shape[1]
     dtype = inexact(a, b)
     real = np.empty(0, dtype).real.dtype

@@ -98,7 +98,9 @@ inv = rules(
 def _solve_spec(a: Any, b: Any) -> Spec:
     matrix = square("solve", a)
     if len(b.shape) < 2 or b.shape[-2] != a.shape[-1]:
-        raise ShapeError(f"solve of {a.shape} and {b.shape}: {a.shape[-1]} equations need as many rows.")
+        raise ShapeError(
+            f"solve of {a.shape} and {b.shape}: {a.shape[-1]} equations need as many rows."
+        )
     stack = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
     return Spec((*stack, matrix.shape[-1], b.shape[-1]), inexact(a, b))
 
@@ -223,18 +225,14 @@ def _adjoint_solve(a: Any, g: Any, lower: bool, trans: int, unit_diagonal: bool)
     return triangular_solve(conjugate(a) if trans == 1 else a, g, **options)
 
 
-def _pull_triangle(
-    g: Any, a: Any, out: Any, lower: bool, trans: int, unit_diagonal: bool
-) -> Any:
+def _pull_triangle(g: Any, a: Any, out: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
     """−op(b̄ outᴴ) in the triangle that is read."""
     into = _adjoint_solve(a, g, lower, trans, unit_diagonal)
     full = _operated(into @ adjoint(out), trans)
     return -(full * triangle(a, lower, 0.0 if unit_diagonal else 1.0))
 
 
-def _push_triangle(
-    t: Any, a: Any, out: Any, lower: bool, trans: int, unit_diagonal: bool
-) -> Any:
+def _push_triangle(t: Any, a: Any, out: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
     """−op(a)⁻¹ op(ȧ) out."""
     change = _operated(t * triangle(a, lower, 0.0 if unit_diagonal else 1.0), trans) @ out
     return -triangular_solve(a, change, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
@@ -247,7 +245,10 @@ def _triangles() -> list[Sample]:
         sample(a, b, **off),
         sample(a, b, **{**off, "lower": True, "trans": 1}),
         sample(a, b, **{**off, "unit_diagonal": True}),
-        *(sample(matrices(3, 3, dtype=complex), complexes((3, 2)), **{**off, "trans": k}) for k in (0, 1, 2)),
+        *(
+            sample(matrices(3, 3, dtype=complex), complexes((3, 2)), **{**off, "trans": k})
+            for k in (0, 1, 2)
+        ),
         sample(matrices(2, 3, 3), b, **off),
         sample(a, draw((4, 3, 2), -2, 2), **{**off, "unit_diagonal": True, "trans": 2}),
         sample(a.astype("f"), b.astype("f"), **off),
@@ -257,7 +258,10 @@ def _triangles() -> list[Sample]:
 triangular_solve = rules(
     "triangular_solve",
     _triangular_solve,
-    reverse=(_pull_triangle, lambda g, a, lower, trans, unit_diagonal: _adjoint_solve(a, g, lower, trans, unit_diagonal)),
+    reverse=(
+        _pull_triangle,
+        lambda g, a, lower, trans, unit_diagonal: _adjoint_solve(a, g, lower, trans, unit_diagonal),
+    ),
     push=(
         _push_triangle,
         lambda t, a, lower, trans, unit_diagonal: triangular_solve(

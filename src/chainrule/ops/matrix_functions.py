@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.op import Sample, sample
-from chainrule.core.spec import Spec
+from chainrule.core.spec import Spec, broadcast_shapes
 from chainrule.errors import ArgumentError, ShapeError
 from chainrule.ops.define import composite, rules
 from chainrule.ops.linalg import inexact, inv, matrices, positive, square, squares
@@ -109,7 +109,7 @@ logm = rules(
     samples=lambda: _rooted(),
     bad=lambda: [sample(np.ones((2, 3))), sample(-np.eye(2))],
     spec=lambda a: square("logm", a),
-    reference=_scipy("logm"),
+    reference=_stacked("logm"),
     doc="The principal matrix logarithm, scipy.linalg.logm.",
 )
 
@@ -120,6 +120,7 @@ def _rooted() -> list[Sample]:
         sample(positive(3, 3)),
         sample(matrices(2, 2) + np.eye(2)),
         sample(matrices(2, 2, dtype=complex) + 2 * np.eye(2)),
+        sample(positive(2, 2, 2)),
     ]
 
 
@@ -129,7 +130,14 @@ def _rooted() -> list[Sample]:
 def _solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     from scipy.linalg import solve_sylvester as scipy_solve
 
-    return scipy_solve(a, b, q).astype(inexact(a, b, q))
+    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], q.shape[:-2])
+    wide = [
+        np.broadcast_to(m, (*shape, *m.shape[-2:])).reshape(-1, *m.shape[-2:]) for m in (a, b, q)
+    ]
+    found = np.empty(wide[2].shape, inexact(a, b, q))
+    for k, matrices_of_one in enumerate(zip(*wide, strict=True)):
+        found[k] = scipy_solve(*matrices_of_one)
+    return found.reshape(*shape, *q.shape[-2:])
 
 
 def _pull_sylvester(g: Any, xs: Any, out: Any) -> list[Any]:
@@ -143,9 +151,12 @@ def _push_sylvester(ts: Any, xs: Any, out: Any) -> Any:
 
 
 def _sylvester_spec(a: Any, b: Any, q: Any) -> Spec:
-    if q.shape != (a.shape[-1], b.shape[-1]):
+    square("solve_sylvester", a)
+    square("solve_sylvester", b)
+    if q.shape[-2:] != (a.shape[-1], b.shape[-1]):
         raise ShapeError(f"solve_sylvester of {a.shape}, {b.shape} and {q.shape}: they do not fit.")
-    return Spec(q.shape, inexact(a, b, q))
+    stack = broadcast_shapes([a.shape[:-2], b.shape[:-2], q.shape[:-2]])
+    return Spec((*stack, *q.shape[-2:]), inexact(a, b, q))
 
 
 solve_sylvester = rules(
@@ -158,6 +169,7 @@ solve_sylvester = rules(
     samples=lambda: [
         sample(matrices(3, 3), matrices(2, 2), draw((3, 2), -2, 2)),
         sample(matrices(2, 2, dtype=complex), matrices(2, 2, dtype=complex), complexes((2, 2))),
+        sample(matrices(2, 3, 3), matrices(2, 2), draw((3, 2), -2, 2)),
     ],
     bad=lambda: [sample(np.eye(3), np.eye(2), np.ones((2, 2)))],
     spec=_sylvester_spec,
@@ -172,6 +184,6 @@ sqrtm = rules(
     samples=_rooted,
     bad=lambda: [sample(np.ones((2, 3))), sample(-np.eye(2))],
     spec=lambda a: square("sqrtm", a),
-    reference=_scipy("sqrtm"),
-    doc="The principal square root of one matrix, scipy.linalg.sqrtm.",
+    reference=_stacked("sqrtm"),
+    doc="The principal square root, scipy.linalg.sqrtm.",
 )

@@ -7,6 +7,7 @@ integers that say which lanes tie and where each group stands, and `mean_of_ties
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -72,13 +73,13 @@ mean_of_ties = linear(
 
 
 def _ranked(x: Any, axis: int, kind: Any = None, stable: Any = None) -> Pair:
-    """Labels of the lanes of x, and the labels in sorted order: a label is a group's first place."""
+    """Labels of the lanes of x, and the same in order; a label is its group's first place."""
     order = np.argsort(x, axis=axis, kind=kind, stable=stable)
     ordered = np.moveaxis(np.take_along_axis(x, order, axis), axis, -1)
     count = ordered.shape[-1]
     first = np.zeros(ordered.shape, np.intp)
     first[..., 1:] = np.where(ordered[..., 1:] != ordered[..., :-1], np.arange(1, count), 0)
-    rows = np.arange(ordered.size // max(count, 1)).reshape(*ordered.shape[:-1], 1)
+    rows = np.arange(prod(ordered.shape[:-1])).reshape(*ordered.shape[:-1], 1)
     labels = np.maximum.accumulate(first, axis=-1) + rows * count
     groups = np.moveaxis(labels, -1, axis)
     labels = np.empty_like(groups)
@@ -109,7 +110,7 @@ partition_labels = rules(
     derivative=ZERO,
     samples=lambda: [sample(draw((5,), -2, 2), kth=2), sample(draw((2, 4), -2, 2), kth=1, axis=0)],
     bad=lambda: [sample(draw((2,), -2, 2), kth=2)],
-    spec=lambda x, kth, axis, kind: (Spec(x.shape, np.dtype(np.intp)),) * 2,
+    spec=lambda x, **_: (Spec(x.shape, np.dtype(np.intp)),) * 2,
     doc="Which lanes tie, and in which order the groups stand when x is partitioned.",
 )
 
@@ -238,7 +239,9 @@ argpartition = rules(
         sample(draw((3, 4), -2, 2), kth=5, axis=None),
     ],
     bad=lambda: [sample(draw((3,), -2, 2), kth=3)],
-    spec=lambda a, kth, axis, kind: Spec((a.size,) if axis is None else a.shape, np.dtype(np.intp)),
+    spec=lambda a, kth, axis=-1, **_: Spec(
+        (a.size,) if axis is None else a.shape, np.dtype(np.intp)
+    ),
     numpy=(np.argpartition,),
 )
 lexsort = rules(

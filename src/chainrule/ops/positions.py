@@ -1,4 +1,4 @@
-"""Where things are: nonzero, searchsorted, digitize and index arithmetic, whose answers are integers.
+"""Where things are: nonzero, searchsorted, digitize, index arithmetic; the answers are integers.
 
 They are recorded, so that a traced graph asks again at another point, but carry no derivative.
 """
@@ -27,7 +27,7 @@ def _masks() -> list[Sample]:
 
 nonzero = rules(
     "nonzero",
-    lambda a: np.nonzero(a),
+    lambda a: tuple(np.nonzero(a)),
     inputs=("a",),
     derivative=ZERO,
     samples=_masks,
@@ -143,7 +143,7 @@ ravel_multi_index = rules(
         sample(np.array([[1, 0], [2, 1]]), dims=(2, 3)),
         sample(np.array([1, 5]), dims=(2, 3), mode="clip", order="F"),
     ],
-    spec=lambda multi_index, dims, mode, order: Spec(multi_index.shape[1:], np.dtype(np.intp)),
+    spec=lambda multi_index, **_: Spec(multi_index.shape[1:], np.dtype(np.intp)),
     numpy=(np.ravel_multi_index,),
 )
 

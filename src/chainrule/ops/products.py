@@ -157,8 +157,12 @@ def _tensordot_first(g: Any, y: Any, axes: Any) -> Any:
     ndim = _partner_axes(g, y, axes)
     left, right = _summed(axes, ndim, y.ndim)
     mine = _kept(ndim, left)
-    found = tensordot(g, conjugate(y), axes=(tuple(range(len(mine), g.ndim)), tuple(_kept(y.ndim, right))))
-    order = [mine.index(i) if i in mine else _place(left.index(i), right, len(mine)) for i in range(ndim)]
+    found = tensordot(
+        g, conjugate(y), axes=(tuple(range(len(mine), g.ndim)), tuple(_kept(y.ndim, right)))
+    )
+    order = [
+        mine.index(i) if i in mine else _place(left.index(i), right, len(mine)) for i in range(ndim)
+    ]
     return np.transpose(found, order)
 
 
@@ -169,7 +173,8 @@ def _tensordot_second(g: Any, x: Any, axes: Any) -> Any:
     mine, others = _kept(ndim, right), _kept(x.ndim, left)
     found = tensordot(conjugate(x), g, axes=(tuple(others), tuple(range(len(others)))))
     order = [
-        len(left) + mine.index(i) if i in mine else _place(right.index(i), left, 0) for i in range(ndim)
+        len(left) + mine.index(i) if i in mine else _place(right.index(i), left, 0)
+        for i in range(ndim)
     ]
     return np.transpose(found, order)
 
@@ -238,7 +243,14 @@ dot = composite(
     _dot,
     inputs=("a", "b"),
     samples=pairs_of(
-        [((2, 3), (3, 4)), ((), (3,)), ((2, 2), ()), ((3,), (3,)), ((3,), (4, 3, 2)), ((2, 3), (4, 3, 2))]
+        [
+            ((2, 3), (3, 4)),
+            ((), (3,)),
+            ((2, 2), ()),
+            ((3,), (3,)),
+            ((3,), (4, 3, 2)),
+            ((2, 3), (4, 3, 2)),
+        ]
     ),
     bad=lambda: [sample(np.ones(3), np.ones(4)), sample(np.ones((2, 2, 3)), np.ones((2, 2)))],
     numpy=(np.dot,),
@@ -256,7 +268,9 @@ inner = composite(
     "inner",
     _inner,
     inputs=("a", "b"),
-    samples=pairs_of([((2, 3), (4, 3)), ((3,), (3,)), ((), (2, 2)), ((2, 3), (3,)), ((2, 2, 3), (3,))]),
+    samples=pairs_of(
+        [((2, 3), (4, 3)), ((3,), (3,)), ((), (2, 2)), ((2, 3), (3,)), ((2, 2, 3), (3,))]
+    ),
     bad=lambda: [sample(np.ones((2, 3)), np.ones((3, 2)))],
     numpy=(np.inner,),
 )
@@ -292,6 +306,8 @@ kron = composite(
     "kron",
     _kron,
     inputs=("a", "b"),
-    samples=pairs_of([((2, 2), (3, 2)), ((2,), (3,)), ((2, 2), (3,)), ((2,), (2, 1, 3)), ((), (2,))]),
+    samples=pairs_of(
+        [((2, 2), (3, 2)), ((2,), (3,)), ((2, 2), (3,)), ((2,), (2, 1, 3)), ((), (2,))]
+    ),
     numpy=(np.kron,),
 )

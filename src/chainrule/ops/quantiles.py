@@ -15,7 +15,7 @@ from chainrule.core.masked import gated, plain, unmasked
 from chainrule.core.op import Op, Sample, sample
 from chainrule.core.slot import Slot
 from chainrule.core.spec import Spec
-from chainrule.errors import ArgumentError, DTypeError
+from chainrule.errors import ArgumentError, DTypeError, OutOfRangeError
 from chainrule.ops.define import composite, rules
 from chainrule.ops.indexing import scatter
 from chainrule.ops.reductions import (
@@ -37,6 +37,8 @@ FEW = 8  # up to so many ranks, partitioning is faster than sorting
 def _order_statistic(x: Any, k: Any, skip_nan: bool = False) -> Any:
     k = np.broadcast_to(k, (*x.shape[:-1], k.shape[-1]))
     ranks = np.unique(k)
+    if ranks.size and not -x.shape[-1] <= ranks[0] <= ranks[-1] < x.shape[-1]:
+        raise OutOfRangeError(f"there is no rank {ranks[-1]} among {x.shape[-1]} elements")
     few = 0 < ranks.size <= FEW and x.size
     ordered = np.partition(x, ranks, axis=-1) if few else np.sort(x, axis=-1)
     out = np.take_along_axis(ordered, k, axis=-1)

@@ -37,7 +37,7 @@ unique_labels = rules(
         sample(np.array([True, False, True])),
         sample(np.array([[True, False], [True, False], [True, True]]), axis=0),
     ],
-    spec=lambda x, axis, equal_nan: None,
+    spec=lambda x, **_: None,
     doc="Which lanes (or rows) of x are equal, and the groups in the order of their values.",
 )
 
@@ -50,7 +50,7 @@ def _unique(
     axis: int | None = None,
     *,
     equal_nan: bool = True,
-    sorted: bool = True,  # noqa: A002
+    sorted: bool = True,
 ) -> Any:
     """Always sorted: without `sorted` NumPy promises no order at all."""
     x = as_array(ar)

@@ -187,7 +187,9 @@ def _push_svd(t: Any, out: Any, full_matrices: bool) -> Parts:
     y, z = tables.minus * (e + adjoint(e)), tables.plus * (e - adjoint(e))
     moved_u = _moved(u, 0.5 * (y + z), t @ v - u @ e, tables)
     moved_v = _moved(v, 0.5 * (y - z), adjoint(t) @ u - v @ adjoint(e), tables)
-    return Parts([_full(every_u, moved_u, k), values, adjoint(_full(adjoint(every_vh), moved_v, k))])
+    return Parts(
+        [_full(every_u, moved_u, k), values, adjoint(_full(adjoint(every_vh), moved_v, k))]
+    )
 
 
 def _moved(u: Any, turn: Any, outside: Any, tables: Tables) -> Any:
@@ -215,7 +217,11 @@ def _svd_spec(a: Any, full_matrices: bool) -> tuple[Spec, Spec, Spec]:
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
     real = np.empty(0, dtype).real.dtype
-    return Spec((*stack, m, rows), dtype), Spec((*stack, k), real), Spec((*stack, columns, n), dtype)
+    return (
+        Spec((*stack, m, rows), dtype),
+        Spec((*stack, k), real),
+        Spec((*stack, columns, n), dtype),
+    )
 
 
 def _rectangles() -> list[Sample]:
@@ -263,7 +269,9 @@ def _hermitian_svd(a: Any) -> SVDResult:
     return SVDResult(v, np.abs(w), adjoint(v * np.sign(plain(w))[..., None, :]))
 
 
-def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def _svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
     if hermitian:
         found = _hermitian_svd(a)
         return found if compute_uv else found.S

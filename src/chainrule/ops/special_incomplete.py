@@ -33,7 +33,7 @@ def _stirling(a: Any) -> Any:
 
 
 def _distance(x: Any, centre: Any) -> Any:
-    """y − log(1 + y) with 1 + y = x/centre: what a density's exponent loses away from its centre."""
+    """y − log(1 + y), 1 + y = x/centre: what a density's exponent loses away from its centre."""
     y = (x - centre) / centre
     return y - np.where(np.abs(y) < 0.5, np.log1p(y), np.log(x / centre))
 
@@ -74,7 +74,7 @@ gamma_density = elementwise(
 @cache
 def _legendre() -> list[tuple[float, float]]:
     """Nodes and weights of Gauss–Legendre quadrature on [0, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(64)
+    nodes, weights = np.polynomial.legendre.leggauss(48)
     return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
 
 

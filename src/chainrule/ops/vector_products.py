@@ -118,7 +118,10 @@ def _multi_dot(*arrays: Any) -> Any:
         arrays = tuple(arrays[0])
     chain = [array(a) for a in arrays]
     sizes = [1 if chain[0].ndim == 1 else chain[0].shape[0]]
-    sizes += [a.shape[0] if a.ndim == 1 and i == 0 else a.shape[-1] if a.ndim > 1 else 1 for i, a in enumerate(chain)]
+    sizes += [
+        a.shape[0] if a.ndim == 1 and i == 0 else a.shape[-1] if a.ndim > 1 else 1
+        for i, a in enumerate(chain)
+    ]
     splits = _cheapest_splits(sizes)
 
     def product(first: int, last: int) -> Any:
@@ -139,7 +142,8 @@ def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
         for i in range(count - length):
             j = i + length
             options = {
-                k: work[i, k] + work[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)
+                k: work[i, k] + work[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1]
+                for k in range(i, j)
             }
             splits[i, j] = min(options, key=options.__getitem__)
             work[i, j] = options[splits[i, j]]

@@ -38,7 +38,7 @@ def writer(
             return target._rebind(result, f"np.{name} into")
         if hasattr(result, "_rebind"):
             raise DetachError(
-                f"np.{name} cannot write a Variable into a plain ndarray: its gradient would be lost.\n"
+                f"np.{name} would lose the gradient of a Variable written into a plain ndarray.\n"
                 f"  cr.{name} takes the same arguments and returns the changed array."
             )
         return result
@@ -119,7 +119,7 @@ putmask, numpy_putmask = writer(
         sample(draw((2, 3), -2, 2), np.eye(2, 3) > 0, draw((2, 3), -2, 2, 1)),
         sample(draw((2, 3), -2, 2), np.eye(2, 3) > 0, draw((2,), -2, 2, 1)),
         sample(draw((3,), -2, 2), np.array([0, 1, 1]), draw((5,), -2, 2, 1)),
-        sample(draw((3,), -2, 2).astype(np.float32), [True, False, True], draw((), -2, 2, 1)),
+        sample(draw((3,), -2, 2).astype(np.float32), [True, False, True], 0.5),
     ],
     "A copy of a that holds, where the mask does, the value of the same number.",
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,6 +168,8 @@ def _qualified(func: Any) -> str:
 
 def unsupported(name: str) -> UnsupportedError:
     """The error for a function we do not have: its name, the nearest one we have, the line."""
+    from difflib import get_close_matches
+
     known = sorted({op.name for op in OPS.values()})
     close = get_close_matches(name.rsplit(".", 1)[-1], known, n=1, cutoff=0.4)
     nearest = f"; the nearest supported function is {close[0]}" if close else ""

@@ -146,7 +146,8 @@ class Variable:
     def note_view(self, view: Variable, op: Op, attrs: dict[str, Any]) -> None:
         """Remember that `view` shares this array's memory, as it would in NumPy."""
         mine, memory = self._value, view._value.base
-        if view._value is mine or memory is None or not (memory is mine or memory is mine.base):
+        strided = memory is not None and not isinstance(memory, np.ndarray)  # by as_strided
+        if view._value is mine or memory is None or not (memory is mine or memory is mine.base or strided):
             return  # the same array, or a copy
         view._base = self
         if not hasattr(self, "_views"):
@@ -358,11 +359,26 @@ OPERATORS: dict[str, Op] = {
     "mod": arithmetic.remainder,
     "pow": arithmetic.power,
 }
-for _name, _op in OPERATORS.items():
-    _method, _reflected, _in_place = binary_operator(_op)
-    setattr(Variable, f"__{_name}__", _method)
-    setattr(Variable, f"__r{_name}__", _reflected)
-    setattr(Variable, f"__i{_name}__", _in_place)
+KINDS = ("", "r", "i")
+
+
+def install_operator(name: str) -> None:
+    """Give Variable the three methods of one operator, built when one of them is first used."""
+
+    def first_use(kind: str) -> Any:
+        def method(self: Variable, other: Any) -> Any:
+            for k, built in zip(KINDS, binary_operator(OPERATORS[name]), strict=True):
+                setattr(Variable, f"__{k}{name}__", built)
+            return getattr(self, f"__{kind}{name}__")(other)
+
+        return method
+
+    for kind in KINDS:
+        setattr(Variable, f"__{kind}{name}__", first_use(kind))
+
+
+for _name in OPERATORS:
+    install_operator(_name)
 for _name, _op in comparison.BY_OPERATOR.items():
     _method, _reflected = plain_operator(_op)
     setattr(Variable, f"__{_name}__", _method)

@@ -1,0 +1,323 @@
+"""Norms of vectors and matrices, and the condition number.
+
+At a zero vector a norm has a kink; its derivative there is 0, the minimum-norm subgradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.masked import plain, within
+from chainrule.core.op import Sample, sample
+from chainrule.errors import ArgumentError, LinearAlgebraError, ShapeError
+from chainrule.ops.define import composite, rules
+from chainrule.ops.linalg import inv, matrices
+from chainrule.ops.products import array, complexes
+from chainrule.ops.reductions import expanded
+from chainrule.ops.samples import draw
+from chainrule.ops.singular_values import svd_factors
+
+Axis = int | tuple[int, ...] | None
+
+
+def _selected(x: Any, dead: Any, otherwise: float) -> Any:
+    """x, with a constant in the lanes where `dead`."""
+    return np.where(dead, np.asarray(otherwise, x.dtype), x) if dead.any() else x
+
+
+def _reduced(x: Any, axis: Axis, keepdims: bool) -> Any:
+    return np.real(np.sum(x, axis=axis, keepdims=keepdims))
+
+
+# -- the Euclidean norm ----------------------------------------------------------------------
+
+
+def _euclidean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    if x.dtype.kind == "c":
+        squares = x.real**2 + x.imag**2
+    else:
+        squares = x * x
+    return np.sqrt(np.sum(squares, axis=axis, keepdims=keepdims))
+
+
+def _unit(x: Any, out: Any) -> Any:
+    """x / ‖x‖, and 0 where ‖x‖ = 0."""
+    dead = plain(out) == 0
+    return _selected(x, np.broadcast_to(dead, x.shape), 0.0) / _selected(out, dead, 1.0)
+
+
+def _pull_euclidean(g: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
+    """g x / ‖x‖."""
+    out = expanded(out, x.shape, axis, keepdims)
+    return within(expanded(g, x.shape, axis, keepdims) * _unit(x, out), plain(out) != 0)
+
+
+def _push_euclidean(t: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
+    """Re Σ x* ẋ / ‖x‖."""
+    unit = _unit(x, expanded(out, x.shape, axis, keepdims))
+    conjugated = np.conj(unit) if unit.dtype.kind == "c" else unit
+    return within(_reduced(conjugated * t, axis, keepdims), plain(out) != 0)
+
+
+def _vectors() -> list[Sample]:
+    x = draw((2, 3, 4), -2, 2)
+    return [
+        sample(x),
+        sample(x, axis=1),
+        sample(x, axis=(0, 2), keepdims=True),
+        sample(draw((3,), -2, 2), axis=-1),
+        sample(complexes((2, 3)), axis=0),
+        sample(draw((3,), -2, 2).astype("f")),
+        sample(draw((), 1, 2)),
+    ]
+
+
+def _zero_vectors() -> list[Sample]:
+    return [
+        sample(np.zeros(3)),
+        sample(np.array([[0.0, 0.0], [3.0, 4.0]]), axis=1),
+        sample(np.float64(0.0)),
+    ]
+
+
+euclidean_norm = rules(
+    "euclidean_norm",
+    _euclidean,
+    reverse=(_pull_euclidean,),
+    push=(_push_euclidean,),
+    samples=_vectors,
+    edges=_zero_vectors,
+    kinks=lambda x, axis, keepdims: np.equal(_euclidean(x, axis, keepdims), 0),
+    doc="The square root of the sum of |x|².",
+)
+
+
+# -- other vector norms ----------------------------------------------------------------------
+
+
+def _power_norm(x: Any, ord: float, axis: Axis = None, keepdims: bool = False) -> Any:
+    powers = np.abs(x) ** ord
+    return np.sum(powers, axis=axis, keepdims=keepdims) ** np.reciprocal(ord, dtype=powers.dtype)
+
+
+def _power_unit(x: Any, out: Any, ord: float) -> tuple[Any, Any]:
+    """sign(x) (|x| / ‖x‖)^(p−1), and the lanes in which it is not 0 by the kink rule."""
+    dead = (plain(x) == 0) | (plain(out) == 0)
+    alive = np.broadcast_to(~dead, x.shape)
+    x = _selected(x, ~alive, 1.0)
+    size, out = np.abs(x), _selected(out, plain(out) == 0, 1.0)
+    return x / size * (size / out) ** (ord - 1), alive
+
+
+def _pull_power_norm(g: Any, x: Any, out: Any, ord: float, axis: Axis, keepdims: bool) -> Any:
+    """g sign(x) (|x| / ‖x‖)^(p−1)."""
+    unit, alive = _power_unit(x, expanded(out, x.shape, axis, keepdims), ord)
+    return within(expanded(g, x.shape, axis, keepdims) * unit, alive)
+
+
+def _push_power_norm(t: Any, x: Any, out: Any, ord: float, axis: Axis, keepdims: bool) -> Any:
+    """Re Σ sign(x)* (|x| / ‖x‖)^(p−1) ẋ."""
+    unit, alive = _power_unit(x, expanded(out, x.shape, axis, keepdims), ord)
+    conjugated = np.conj(unit) if unit.dtype.kind == "c" else unit
+    return _reduced(_selected(conjugated * t, ~alive, 0.0), axis, keepdims)
+
+
+def _powers() -> list[Sample]:
+    x = draw((2, 3), -2, 2)
+    return [
+        sample(x, ord=3.0, axis=1),
+        sample(x, ord=1.5, axis=0, keepdims=True),
+        sample(x, ord=0.5, axis=1),
+        sample(x, ord=-1.0, axis=1),
+        sample(complexes((3,)), ord=3.0, axis=0),
+        sample(draw((3,), -2, 2).astype("f"), ord=3.0, axis=0),
+    ]
+
+
+power_norm = rules(
+    "power_norm",
+    _power_norm,
+    reverse=(_pull_power_norm,),
+    push=(_push_power_norm,),
+    samples=_powers,
+    edges=lambda: [
+        sample(np.zeros(2), ord=3.0, axis=0),
+        sample(np.array([0.0, 2.0]), ord=1.5, axis=0),
+        sample(np.array([0.0, 2.0]), ord=0.5, axis=0),
+    ],
+    kinks=lambda x, ord, axis, keepdims: np.equal(x, 0),
+    doc="(Σ |x|^p)^(1/p).",
+)
+
+
+def _vector_norm_of(x: Any, ord: Any, axis: Axis, keepdims: bool) -> Any:
+    """The norm of vectors that lie along an axis, or over several."""
+    if ord is None or ord == 2:
+        return euclidean_norm(x, axis=axis, keepdims=keepdims)
+    if isinstance(ord, str):
+        raise ArgumentError(f"norm: {ord!r} is a norm of matrices, and this is a vector.")
+    if ord == np.inf and 0 in x.shape:
+        return np.sum(np.abs(x), axis=axis, keepdims=keepdims)  # NumPy says 0
+    if ord == 0:
+        nonzero = np.not_equal(x, 0).astype(np.empty(0, x.dtype).real.dtype)
+        return np.sum(nonzero, axis=axis, keepdims=keepdims)
+    reductions = {np.inf: np.max, -np.inf: np.min, 1: np.sum}
+    if ord in reductions:
+        return reductions[ord](np.abs(x), axis=axis, keepdims=keepdims)
+    return power_norm(x, ord=float(ord), axis=axis, keepdims=keepdims)
+
+
+# -- matrix norms ----------------------------------------------------------------------------
+
+SINGULAR = (2, -2, "nuc")
+SUMS = {1: (0, np.max), -1: (0, np.min), np.inf: (1, np.max), -np.inf: (1, np.min)}
+
+
+def _matrix_norm_of(x: Any, ord: Any, axis: tuple[int, int], keepdims: bool) -> Any:
+    """The norm of matrices whose rows and columns lie along two axes."""
+    rows, columns = (_positive(a, x.ndim) for a in axis)
+    if rows == columns:
+        raise ArgumentError("norm: the two axes of a matrix are the same.")
+    if ord in (None, "fro", "f"):
+        return euclidean_norm(x, axis=(rows, columns), keepdims=keepdims)
+    if ord in SUMS:
+        summed, reduce = SUMS[ord]
+        sums = np.sum(np.abs(x), axis=(rows, columns)[summed], keepdims=True)
+        found = reduce(sums, axis=(rows, columns)[1 - summed], keepdims=True)
+    elif ord in SINGULAR:
+        others = [a for a in range(x.ndim) if a not in (rows, columns)]
+        s = svd_factors(np.transpose(x, [*others, rows, columns]), full_matrices=False)[1]
+        found = np.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
+    else:
+        raise ArgumentError(f"norm: {ord!r} is not a norm of matrices.")
+    kept = [1 if a in (rows, columns) else n for a, n in enumerate(x.shape)]
+    return np.reshape(
+        found, kept if keepdims else [n for a, n in enumerate(x.shape) if a not in (rows, columns)]
+    )
+
+
+def _positive(axis: int, ndim: int) -> int:
+    if not -ndim <= axis < ndim:
+        raise ShapeError(f"norm: there is no axis {axis} in an array of {ndim} axes.")
+    return axis % ndim
+
+
+# -- as NumPy has them -----------------------------------------------------------------------
+
+
+def _inexact(x: Any) -> Any:
+    x = array(x)
+    return x if x.dtype.kind in "fc" else x.astype(float)
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    x = _inexact(x)
+    if axis is None:
+        if ord is None:
+            return euclidean_norm(x, axis=None, keepdims=keepdims)
+        axis = tuple(range(x.ndim))
+    axis = tuple(int(a) for a in axis) if isinstance(axis, (tuple, list)) else (int(axis),)
+    if len(axis) == 1:
+        return _vector_norm_of(x, ord, _positive(axis[0], x.ndim), keepdims)
+    if len(axis) == 2:
+        return _matrix_norm_of(x, ord, axis, keepdims)
+    raise ShapeError(f"norm of {x.shape} with ord={ord!r}: give one axis, or the two of a matrix.")
+
+
+def _norms() -> list[Sample]:
+    x, m, stack = draw((4,), -2, 2), draw((3, 2), -2, 2), draw((2, 3, 4), -2, 2)
+    inf = np.inf
+    vector = [sample(x, ord=p) for p in (None, 2, 1, inf, -inf, 3, 0.5, -1, -2, 0)]
+    matrix = [sample(m, ord=p) for p in (None, "fro", "nuc", 1, -1, inf, -inf, 2, -2)]
+    stacked = [sample(stack, ord=p, axis=(2, 0), keepdims=True) for p in ("fro", "nuc", 1, inf, 2)]
+    return [
+        *vector, *matrix, *stacked,
+        sample(stack, ord=-1, axis=(0, 1)), sample(stack), sample(stack, keepdims=True),
+        sample(stack, ord=3, axis=-2, keepdims=True), sample(stack, ord=1, axis=0),
+        sample(complexes((3,)), ord=1), sample(complexes((3, 2)), ord=2), sample(complexes((3, 2)), ord="fro"),
+        sample(x.astype("f")), sample(m.astype("f"), ord="nuc"), sample(draw((0,), 0, 1)),
+        sample(draw((0,), 0, 1), ord=inf),
+    ]  # fmt: skip
+
+
+norm = composite(
+    "norm",
+    _norm,
+    samples=_norms,
+    edges=lambda: [
+        *_zero_vectors()[:2],
+        *(sample(np.zeros((2, 2)), ord=p) for p in ("fro", "nuc", 1, np.inf, 2, -2)),
+        *(sample(np.zeros(2), ord=p) for p in (1, np.inf, -np.inf, 3)),
+        *(sample(np.eye(2), ord=p) for p in ("nuc", 1, np.inf, 2, -2)),
+    ],
+    bad=lambda: [
+        sample(np.ones(3), ord="fro"),
+        sample(np.ones((2, 2, 2)), ord=1),
+        sample(np.ones((2, 2)), ord=3),
+        sample(np.ones(3), axis=1),
+    ],
+    numpy=(np.linalg.norm,),
+    doc="np.linalg.norm, with every ord.",
+)
+
+
+def _vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    x = _inexact(x)
+    axes = None if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else int(axis)
+    return _vector_norm_of(x, ord, axes, keepdims)
+
+
+vector_norm = composite(
+    "vector_norm",
+    _vector_norm,
+    samples=lambda: [
+        sample(draw((2, 3), -2, 2)),
+        sample(draw((2, 3), -2, 2), ord=3, keepdims=True),
+        *(sample(draw((2, 3, 4), -2, 2), axis=(0, 2), ord=p) for p in (1, 2, np.inf, 3)),
+        sample(draw((2, 3), -2, 2), axis=1, ord=1),
+    ],
+    edges=lambda: [sample(np.zeros((2, 2)))],
+    numpy=(np.linalg.vector_norm,),
+)
+matrix_norm = composite(
+    "matrix_norm",
+    lambda x, keepdims=False, ord="fro": _matrix_norm_of(_inexact(x), ord, (-2, -1), keepdims),
+    samples=lambda: [
+        *(sample(draw((2, 3, 4), -2, 2), ord=p) for p in ("fro", "nuc", 1, -1, 2, -2)),
+        sample(draw((3, 2), -2, 2), keepdims=True),
+    ],
+    edges=lambda: [sample(np.zeros((2, 2))), sample(np.zeros((2, 2)), ord="nuc")],
+    bad=lambda: [sample(np.ones(3))],
+    numpy=(np.linalg.matrix_norm,),
+)
+
+
+def _cond(x: Any, p: Any = None) -> Any:
+    x = array(x)
+    if p in (None, 2, -2):
+        s = svd_factors(x, full_matrices=False)[1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    try:
+        inverse = inv(x)
+    except np.linalg.LinAlgError:
+        raise LinearAlgebraError(
+            "cond of a singular matrix is infinite: it has no derivative."
+        ) from None
+    return norm(x, ord=p, axis=(-2, -1)) * norm(inverse, ord=p, axis=(-2, -1))
+
+
+cond = composite(
+    "cond",
+    _cond,
+    samples=lambda: [
+        sample(matrices(3, 3)),
+        sample(draw((4, 2), -2, 2)),
+        *(sample(matrices(2, 3, 3), p=p) for p in (2, -2, 1, np.inf, "fro", "nuc")),
+        sample(matrices(3, 3, dtype=complex)),
+    ],
+    bad=lambda: [sample(np.ones(3)), sample(np.ones((2, 2)), p=1)],
+    numpy=(np.linalg.cond,),
+)
