@@ -8,8 +8,8 @@ eigenvalues, or V f(W) Vᴴ.  Two cases:
     the minimum-norm element of the subdifferential; a symmetric function is not changed by it.
   - Eigenvectors were used.  The usual rule then divides 0 by 0.  The quotient has a limit, but it
     is a *second* derivative of what was computed from the eigenvectors, so the adjoint's value does
-    not tell it: its history does.  A walk on arrays raises `NeedsHistory`, which asks the engine to
-    repeat it on Variables; there the limit is computed, and whether it is one is checked.
+    not tell it: its history does.  A walk on arrays raises `NeedsHistoryError`, which asks the
+    engine to repeat it on Variables; there the limit is computed, if it is one.
 
 Masking the pair instead, as is sometimes advised, is silently wrong: the gradient of ⟨G, V W Vᴴ⟩ at
 the identity would be the diagonal of G.
@@ -31,12 +31,12 @@ from chainrule.ops.define import rules
 from chainrule.ops.structure import item
 
 
-class NeedsHistory(DegenerateError):
+class NeedsHistoryError(DegenerateError):
     """Raised by a rule on arrays that can only be computed from the history of its adjoint."""
 
 
 def results(out: Any) -> tuple[Any, ...]:
-    """The results of an op with several, also where a higher derivative holds them as a Variable."""
+    """The results of an op with several, which a higher derivative holds in a Variable."""
     if isinstance(out, tuple):
         return out
     whole, count = out.node, len(out._value)
@@ -94,7 +94,7 @@ def splitting(values: Any) -> Any:
 def changes(parts: Any, out: Any, change: Parts, what: str) -> list[Any]:
     """How the adjoints `parts` change when the results of the op change; None where they do not."""
     if not hasattr(out, "node"):
-        raise NeedsHistory(what)
+        raise NeedsHistoryError(what)
     if not all(hasattr(p, "along") for p in parts if hasattr(p, "node")):
         raise DegenerateError(what)
     return [p.along(out.node, change) if hasattr(p, "node") else None for p in parts]
@@ -114,9 +114,9 @@ def message(kind: str, values: Any, same: Any) -> str:
     i, j = lanes[-2:]
     first, second = values[(*lanes[:-2], i)], values[(*lanes[:-2], j)]
     return (
-        f"{kind} values {i} and {j} coincide ({first:.17g} and {second:.17g}), so their vectors are any "
-        "basis of a plane,\n  and this derivative depends on which one was chosen.  Functions of the "
-        "values alone, and of\n  V f(W) Vᴴ in reverse mode, do not."
+        f"{kind} {i} and {j} coincide ({first:.17g} and {second:.17g}), so their vectors\n"
+        "  are any basis of a plane, and this derivative depends on which was chosen.  Functions\n"
+        "  of the values alone, and of V f(W) Vᴴ in reverse mode, do not."
     )
 
 
@@ -137,8 +137,8 @@ class PartsOfValues(Parts):
 
 def _refuse(g: Any, xs: Any) -> Any:
     raise DegenerateError(
-        "coinciding eigenvalues or singular values: the derivative through their vectors exists here, "
-        "but not its own derivative by this rule."
+        "coinciding eigenvalues or singular values: the derivative through their vectors exists, "
+        "but this rule does not give the derivative of that."
     )
 
 

@@ -202,7 +202,7 @@ def _einsum(*operands: Any, optimize: Any = False, **others: Any) -> Any:
 
 
 def _reduced(x: Any, term: str, elsewhere: set[str], sizes: dict[str, int]) -> tuple[Any, str]:
-    """An operand without repeated indices, and without those that no one else has or that repeat it."""
+    """An operand whose indices are all different and shared, and along none of which it repeats."""
     size_of = dict(zip(term, x.shape, strict=True))
     kept = "".join(
         i for i in dict.fromkeys(term) if i in elsewhere and not (size_of[i] == 1 and sizes[i] > 1)

@@ -137,6 +137,7 @@ recurrence: Op = rules(
     ),
     inputs=("x", "y"),
     samples=_recurrence_samples,
+    bad=lambda: [sample(np.ones(3), np.ones(4)), sample(np.ones(3), np.ones(3), axis=1)],
     doc="h with h_k = x_k·h_{k−1} + y_k along an axis, h before the first being 0.",
 )
 
@@ -226,12 +227,14 @@ cumulative_sum = composite(
     "cumulative_sum",
     _cumulative_sum,
     samples=_newer_samples,
+    bad=lambda: [sample(draw((2, 3), -2, 2)), sample(draw((2, 3), -2, 2), axis=2)],
     numpy=(np.cumulative_sum,) if hasattr(np, "cumulative_sum") else (),
 )
 cumulative_prod = composite(
     "cumulative_prod",
     _cumulative_prod,
     samples=_newer_samples,
+    bad=lambda: [sample(draw((2, 3), -2, 2)), sample(draw((2, 3), -2, 2), axis=2)],
     numpy=(np.cumulative_prod,) if hasattr(np, "cumulative_prod") else (),
 )
 

@@ -73,7 +73,7 @@ def _pull_qr(g: Any, out: Any) -> Any:
 
 
 def _push_qr(t: Any, out: Any) -> Parts:
-    """With X = Ȧ R⁻¹ and S = QᴴX: Q turns by the Ω whose lower triangle is that of S; Ṙ = (S − Ω) R."""
+    """With X = Ȧ R⁻¹, S = QᴴX and Ω the skew matrix with S's lower triangle: Ṙ = (S − Ω) R."""
     every, full = results(out)
     n = full.shape[-1]
     q, r = every[..., :n], full[..., :n, :]
@@ -207,7 +207,7 @@ def _pull_eig(g: Any, out: Any) -> Any:
         inside = for_values[..., None, :] * eye
     if for_vectors is not None:
         if same is not None:
-            raise DegenerateError(message("eigen", plain(w), same))
+            raise DegenerateError(message("eigenvalues", plain(w), same))
         inside = inside + conjugate(gaps(w, eye)) * (adjoint(v) @ _normalised(v, for_vectors))
     return np.linalg.solve(adjoint(v), inside @ adjoint(v))
 
@@ -220,7 +220,7 @@ def _push_eig(t: Any, out: Any) -> Parts:
     values = np.sum(e * eye, axis=-1)
     same = _close(plain(w))
     if same is not None:
-        what = message("eigen", plain(w), same)
+        what = message("eigenvalues", plain(w), same)
         return PartsOfValues([mean_of_equals(values, same), None], (1,), what)
     moved = v @ (gaps(w, eye) * e)
     length = np.real(np.sum(conjugate(v) * moved, axis=-2))[..., None, :]

@@ -1,4 +1,4 @@
-"""Determinants, right also where the matrix is singular: det, slogdet, and the cofactors of a matrix.
+"""Determinants, right also where the matrix is singular: det, slogdet, and cofactors.
 
 det is a polynomial in the entries, so all its derivatives exist everywhere; only the usual formula
 det(A) A⁻ᵀ is 0·∞ at a singular A.  There the cofactors come from A = U S Vᴴ: in that basis the
@@ -21,7 +21,6 @@ from chainrule.ops.define import composite, rules
 from chainrule.ops.linalg import inexact, matrices, square, squares
 from chainrule.ops.products import adjoint, transposed
 from chainrule.ops.samples import draw
-
 
 LARGEST_CONDITION = 1e6  # of a third derivative, which loses its square in precision
 
@@ -151,7 +150,7 @@ cofactor = rules(
 
 det = rules(
     "det",
-    lambda a: np.linalg.det(a),
+    np.linalg.det,
     reverse=(lambda g, a: _scaled(g, conjugate(cofactor(a))),),
     push=(lambda t, a: np.sum(cofactor(a) * t, axis=(-2, -1)),),
     inputs=("a",),

@@ -52,7 +52,11 @@ def _diff_samples() -> list[Sample]:
     ]  # fmt: skip
 
 
-diff = composite("diff", _diff, samples=_diff_samples, numpy=(np.diff,))
+def _no_differences() -> list[Sample]:
+    return [sample(np.ones((2, 3)), axis=2), sample(np.ones(3), n=-1), sample(np.float64(1.0))]
+
+
+diff = composite("diff", _diff, samples=_diff_samples, numpy=(np.diff,), bad=_no_differences)
 
 
 def _ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
@@ -164,6 +168,13 @@ gradient = composite(
     inputs=("xs",),
     variadic=True,
     samples=_gradient_samples,
+    bad=lambda: [
+        sample(np.ones(1)),
+        sample(np.ones(2), edge_order=2),
+        sample(np.ones(3), edge_order=3),
+        sample(np.ones(3), np.ones(2)),
+        sample(np.ones((3, 3)), np.ones(3)),
+    ],
     numpy=(np.gradient,),
     reference=lambda xs, **attrs: np.gradient(*xs, **attrs),
     doc="Slopes along axes by differences of neighbours; the values first, then the spacings.",
@@ -199,5 +210,6 @@ trapezoid = composite(
         sample(draw((4,), -2, 2).astype(np.float32), dx=0.3),
         sample(draw((1,), -2, 2)),
     ],
+    bad=lambda: [sample(np.ones((2, 3)), axis=2), sample(np.ones(3), np.ones(4))],
     numpy=(np.trapezoid,),
 )

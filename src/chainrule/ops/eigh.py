@@ -28,7 +28,7 @@ from chainrule.ops.products import adjoint
 from chainrule.ops.samples import draw
 
 PHASE = (
-    "eigh of a complex matrix: the result depends on the phase of an eigenvector, which is arbitrary.\n"
+    "eigh of a complex matrix: the result depends on the arbitrary phase of an eigenvector.\n"
     "  Use what does not: |v|², v vᴴ, V f(W) Vᴴ."
 )
 
@@ -67,7 +67,7 @@ def _refuse_phase(turned: Any, scale: Any) -> None:
 def _pull_coinciding(g: Any, a: Any, out: Any, same: Any, UPLO: str) -> Any:
     """As `_pull_eigh`, with limits for the quotients 0/0 of pairs that coincide."""
     (w, v), (for_values, for_vectors) = plain(out), g
-    what = message("eigen", w, same)
+    what = message("eigenvalues", w, same)
     change = splitting(w)
     moved = changes([for_vectors], out, Parts([change, None]), what)[0]
     given, pairs = plain(for_vectors), off_diagonal(same)
@@ -92,7 +92,7 @@ def _push_eigh(t: Any, out: Any, UPLO: str) -> Parts:
     same = coinciding(plain(w))
     if same is None:
         return Parts([values, v @ (gaps(w, eye) * turned)])
-    what = message("eigen", plain(w), same)
+    what = message("eigenvalues", plain(w), same)
     return PartsOfValues([mean_of_equals(values, same), None], (1,), what)
 
 

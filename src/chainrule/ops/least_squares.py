@@ -158,7 +158,7 @@ def _push_right_side(t: Any, a: Any, b: Any, out: Any, rcond: Any) -> Parts:
 
 
 def _residuals_change(change: Any, r: Any, out: Any) -> Any:
-    """2 Re rᴴ ṙ per column, where NumPy gives residuals: more equations than unknowns, full rank."""
+    """2 Re rᴴ ṙ per column, where NumPy gives residuals: full rank and m > n."""
     if plain(out)[1].shape == (0,):
         return None
     return 2 * np.sum(np.real(np.conj(r) * change), axis=0)
@@ -167,7 +167,7 @@ def _residuals_change(change: Any, r: Any, out: Any) -> Any:
 def _lstsq_spec(a: Any, b: Any, rcond: Any = None) -> tuple[Spec, ...]:
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[0] != b.shape[0]:
         raise ShapeError(
-            f"lstsq of {a.shape} and {b.shape}: {a.shape[:1]} equations need as many rows."
+            f"lstsq of {a.shape} and {b.shape}: they must be matrices of equally many rows."
         )
     (m, n), k = a.shape, b.shape[1]
     dtype = inexact(a, b)
@@ -218,5 +218,5 @@ lstsq = composite(
     ],
     bad=lambda: [sample(np.ones((4, 2)), np.ones(3)), sample(np.ones((2, 4, 2)), np.ones(4))],
     numpy=(np.linalg.lstsq,),
-    doc="As np.linalg.lstsq; the solution, residuals and singular values differentiate, the rank does not.",
+    doc="np.linalg.lstsq; all of its results but the rank have a derivative.",
 )

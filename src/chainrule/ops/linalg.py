@@ -63,7 +63,7 @@ def square(name: str, x: Any) -> Spec:
 
 
 def triangle(x: Any, lower: bool, diagonal: float = 1.0) -> Any:
-    """The weights that keep one triangle of x: 1 off the diagonal, `diagonal` on it, in x's type."""
+    """Weights that keep one triangle of x: 1 off the diagonal and `diagonal` on it."""
     n = x.shape[-1]
     weights = np.tri(n, k=-1) if lower else np.tri(n, k=-1).T
     return (weights + diagonal * np.eye(n)).astype(np.empty(0, x.dtype).real.dtype)
@@ -84,7 +84,7 @@ def to_triangle(s: Any, lower: bool) -> Any:
 
 inv = rules(
     "inv",
-    lambda a: np.linalg.inv(a),
+    np.linalg.inv,
     reverse=(lambda g, out: -(adjoint(out) @ g @ adjoint(out)),),
     push=(lambda t, out: -(out @ t @ out),),
     inputs=("a",),
@@ -118,7 +118,7 @@ def _push_solve(ts: Any, xs: Any, out: Any) -> Any:
 
 solve_system = rules(
     "solve_system",
-    lambda a, b: np.linalg.solve(a, b),
+    np.linalg.solve,
     reverse=(_pull_solve,),
     push=(_push_solve,),
     inputs=("xs",),

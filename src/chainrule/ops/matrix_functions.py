@@ -87,6 +87,16 @@ def _stacked(name: str) -> Any:
     return call
 
 
+def _rooted() -> list[Sample]:
+    """Matrices that have a square root and a logarithm."""
+    return [
+        sample(positive(3, 3)),
+        sample(matrices(2, 2) + np.eye(2)),
+        sample(matrices(2, 2, dtype=complex) + 2 * np.eye(2)),
+        sample(positive(2, 2, 2)),
+    ]
+
+
 expm = rules(
     "expm",
     _scipy("expm"),
@@ -106,22 +116,12 @@ logm = rules(
     reverse=(lambda g, a: _along(logm, adjoint(a), g),),
     push=(lambda t, a: _along(logm, a, t),),
     inputs=("a",),
-    samples=lambda: _rooted(),
+    samples=_rooted,
     bad=lambda: [sample(np.ones((2, 3))), sample(-np.eye(2))],
     spec=lambda a: square("logm", a),
     reference=_stacked("logm"),
     doc="The principal matrix logarithm, scipy.linalg.logm.",
 )
-
-
-def _rooted() -> list[Sample]:
-    """Matrices that have a square root and a logarithm."""
-    return [
-        sample(positive(3, 3)),
-        sample(matrices(2, 2) + np.eye(2)),
-        sample(matrices(2, 2, dtype=complex) + 2 * np.eye(2)),
-        sample(positive(2, 2, 2)),
-    ]
 
 
 # -- the square root, by the Sylvester equation --------------------------------------------------

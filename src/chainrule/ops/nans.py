@@ -116,10 +116,18 @@ def _level() -> list[Sample]:
     ]
 
 
+def _no_such_axis() -> list[Sample]:
+    return [sample(_holed(), axis=3)]
+
+
 nansum = composite("nansum", _nansum, samples=_reduced, numpy=(np.nansum,), bad=bad_axes)
 nanprod = composite("nanprod", _nanprod, samples=_reduced, numpy=(np.nanprod,), bad=bad_axes)
-nancumsum = composite("nancumsum", _nancumsum, samples=_running, numpy=(np.nancumsum,))
-nancumprod = composite("nancumprod", _nancumprod, samples=_running, numpy=(np.nancumprod,))
+nancumsum = composite(
+    "nancumsum", _nancumsum, samples=_running, numpy=(np.nancumsum,), bad=_no_such_axis
+)
+nancumprod = composite(
+    "nancumprod", _nancumprod, samples=_running, numpy=(np.nancumprod,), bad=_no_such_axis
+)
 nanmean = composite("nanmean", _nanmean, samples=_reduced, numpy=(np.nanmean,), bad=bad_axes)
 nanvar = composite("nanvar", _nanvar, samples=_with_ddof, numpy=(np.nanvar,), bad=bad_axes)
 nanstd = composite(

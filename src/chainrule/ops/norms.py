@@ -35,10 +35,7 @@ def _reduced(x: Any, axis: Axis, keepdims: bool) -> Any:
 
 
 def _euclidean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    if x.dtype.kind == "c":
-        squares = x.real**2 + x.imag**2
-    else:
-        squares = x * x
+    squares = x.real**2 + x.imag**2 if x.dtype.kind == "c" else x * x
     return np.sqrt(np.sum(squares, axis=axis, keepdims=keepdims))
 
 
@@ -192,10 +189,9 @@ def _matrix_norm_of(x: Any, ord: Any, axis: tuple[int, int], keepdims: bool) -> 
         found = np.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
     else:
         raise ArgumentError(f"norm: {ord!r} is not a norm of matrices.")
-    kept = [1 if a in (rows, columns) else n for a, n in enumerate(x.shape)]
-    return np.reshape(
-        found, kept if keepdims else [n for a, n in enumerate(x.shape) if a not in (rows, columns)]
-    )
+    one = (1,) if keepdims else ()
+    shape = [k for a, n in enumerate(x.shape) for k in (one if a in (rows, columns) else (n,))]
+    return np.reshape(found, shape)
 
 
 def _positive(axis: int, ndim: int) -> int:
@@ -236,7 +232,8 @@ def _norms() -> list[Sample]:
         *vector, *matrix, *stacked,
         sample(stack, ord=-1, axis=(0, 1)), sample(stack), sample(stack, keepdims=True),
         sample(stack, ord=3, axis=-2, keepdims=True), sample(stack, ord=1, axis=0),
-        sample(complexes((3,)), ord=1), sample(complexes((3, 2)), ord=2), sample(complexes((3, 2)), ord="fro"),
+        sample(complexes((3,)), ord=1), sample(complexes((3, 2)), ord=2),
+        sample(complexes((3, 2)), ord="fro"),
         sample(x.astype("f")), sample(m.astype("f"), ord="nuc"), sample(draw((0,), 0, 1)),
         sample(draw((0,), 0, 1), ord=inf),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Products of vectors, matrices and tensors: matmul, dot, tensordot, kron, cross and their friends."""
+"""Products of vectors, matrices and tensors: matmul, tensordot, dot, kron and their friends."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from chainrule.ops.indexing import scatter
 from chainrule.ops.reductions import (
     Axis,
     array_of,
+    bad_axes,
     distinct,
     lane_size,
     lanes,
@@ -173,9 +174,11 @@ def _ties() -> list[Sample]:
     ]
 
 
-median = composite("median", _median, samples=_median_samples, edges=_ties, numpy=(np.median,))
+median = composite(
+    "median", _median, samples=_median_samples, edges=_ties, numpy=(np.median,), bad=bad_axes
+)
 nanmedian = composite(
-    "nanmedian", _nanmedian, samples=_with_nan, edges=_ties, numpy=(np.nanmedian,)
+    "nanmedian", _nanmedian, samples=_with_nan, edges=_ties, numpy=(np.nanmedian,), bad=bad_axes
 )
 
 
@@ -323,6 +326,13 @@ def _quantile_op(name: str, forward: Any, scale: float) -> Op:
         inputs=("x", "q"),
         samples=samples,
         edges=_quantile_ties(scale),
+        bad=lambda: [
+            sample(np.ones(3), 1.5 * scale),
+            sample(np.ones(3), -scale),
+            sample(np.ones(3), 0.5 * scale, axis=1),
+            sample(np.ones(3), 0.5 * scale, method="guess"),
+            sample(np.ones(3) * 1j, 0.5 * scale),
+        ],
         numpy=(getattr(np, name),),
     )
 

@@ -31,7 +31,7 @@ from chainrule.ops.products import adjoint, complexes
 from chainrule.ops.samples import draw
 
 PHASE = (
-    "svd of a complex matrix: the result depends on the phase of a singular vector, which is arbitrary.\n"
+    "svd of a complex matrix: the result depends on the arbitrary phase of a singular vector.\n"
     "  Use what does not: |u|², u vᴴ, U f(S) Vᴴ."
 )
 NULL_SPACE = (
@@ -39,8 +39,8 @@ NULL_SPACE = (
     "  Use full_matrices=False, or what does not depend on it: the projector on the null space."
 )
 ZERO = (
-    "a singular value is zero, so its vectors are not determined by the matrix, and this derivative "
-    "depends on which ones were chosen."
+    "a singular value is zero, so its vectors are not determined by the matrix, and this\n"
+    "  derivative depends on which ones were chosen."
 )
 
 
@@ -135,7 +135,7 @@ def _pull_coinciding(g: Any, a: Any, out: Any, same: Any) -> Any:
     """As `_pull_svd`, with limits for the quotients 0/0 where singular values coincide or are 0."""
     (u, s, vh), (for_u, for_s, for_vh) = plain(out), g
     k, zero = s.shape[-1], _zero(s)
-    what = ZERO if same is None else message("singular", s, same)
+    what = ZERO if same is None else message("singular values", s, same)
     same = np.broadcast_to(np.eye(k, dtype=bool), (*s.shape, k)) if same is None else same
     change = splitting(s)
     given = [p for p in (for_u, for_vh) if p is not None]
@@ -171,7 +171,7 @@ def _refuse_poles(u: Any, v: Any, for_u: Any, for_v: Any, same: Any, zero: Any, 
 
 
 def _push_svd(t: Any, out: Any, full_matrices: bool) -> Parts:
-    """With E = Uᴴ Ȧ V: ṡ = Re diag E, and U and V turn by ½((E + Eᴴ)/(sⱼ − sᵢ) ± (E − Eᴴ)/(sᵢ + sⱼ))."""
+    """With E = Uᴴ Ȧ V: ṡ = Re diag E; U, V turn by ½((E + Eᴴ)/(sⱼ − sᵢ) ± (E − Eᴴ)/(sᵢ + sⱼ))."""
     every_u, s, every_vh = results(out)
     k = s.shape[-1]
     u, v = every_u[..., :k], adjoint(every_vh)[..., :k]
@@ -181,7 +181,7 @@ def _push_svd(t: Any, out: Any, full_matrices: bool) -> Parts:
     if same is not None or zero.any():
         values = np.where(zero, 0, values if same is None else mean_of_equals(values, same))
         if same is not None or _meets_zero(every_u, every_vh):
-            what = ZERO if same is None else message("singular", plain(s), same)
+            what = ZERO if same is None else message("singular values", plain(s), same)
             return PartsOfValues([None, values, None], (0, 2), what)
     tables = _regular_tables(s, None)
     y, z = tables.minus * (e + adjoint(e)), tables.plus * (e - adjoint(e))

@@ -218,7 +218,17 @@ def _average_samples() -> list[Sample]:
     ]  # fmt: skip
 
 
-average = composite("average", _average, samples=_average_samples, numpy=(np.average,))
+average = composite(
+    "average",
+    _average,
+    samples=_average_samples,
+    numpy=(np.average,),
+    bad=lambda: [
+        sample(np.ones((2, 3)), None, np.ones(3)),
+        sample(np.ones((2, 3)), 0, np.ones(3)),
+        sample(np.ones(2), None, np.array([1.0, -1.0])),
+    ],
+)
 
 
 # -- covariances -------------------------------------------------------------------------------
@@ -288,7 +298,13 @@ def _weighted_cov_samples() -> list[Sample]:
     ]
 
 
-cov = composite("cov", _cov, samples=_weighted_cov_samples, numpy=(np.cov,))
+cov = composite(
+    "cov",
+    _cov,
+    samples=_weighted_cov_samples,
+    numpy=(np.cov,),
+    bad=lambda: [sample(np.ones((2, 3, 4))), sample(np.ones((2, 3)), np.ones((2, 4)))],
+)
 
 
 def _corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
@@ -323,6 +339,8 @@ def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
         raise ShapeError(
             f"bincount of {x.shape} with weights of {weights.shape}: both must be one long list"
         )
+    if x.dtype.kind not in "iub" or np.any(x < 0):
+        raise ArgumentError("bincount counts integers that are not negative")
     length = max(int(np.max(x, initial=-1)) + 1, minlength)
     return scatter(weights.astype(np.float64), x, template=(Slot(0),), shape=(length,))
 
@@ -335,6 +353,7 @@ bincount = composite(
         sample(np.array([0, 2, 2, 1]), draw((4,), -2, 2)),
         sample(np.array([0, 2]), draw((2,), -2, 2).astype(np.float32), minlength=5),
     ],
+    bad=lambda: [sample(np.array([0, 1]), np.ones(3)), sample(np.array([-1, 1]), np.ones(2))],
     numpy=(np.bincount,),
     doc="The sum of the weights at each of the integers x.",
 )

@@ -15,6 +15,10 @@ from chainrule.ops.products import array, matmul, pairs_of
 from chainrule.ops.samples import draw
 
 
+def _cross_vectors(x: Any, y: Any) -> Any:
+    return np.cross(x, y)
+
+
 def _cross_spec(x: Any, y: Any) -> Spec:
     if x.shape[-1:] != (3,) or y.shape[-1:] != (3,):
         raise ShapeError(f"cross of {x.shape} and {y.shape}: vectors must have 2 or 3 components.")
@@ -23,7 +27,7 @@ def _cross_spec(x: Any, y: Any) -> Spec:
 
 cross_vectors = multilinear(
     "cross_vectors",
-    lambda x, y: np.cross(x, y),
+    _cross_vectors,
     (lambda g, y: cross_vectors(conjugate(y), g), lambda g, x: cross_vectors(g, conjugate(x))),
     samples=pairs_of([((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (4, 3))]),
     spec=_cross_spec,
