@@ -1,22 +1,22 @@
 """Every error chainrule raises, as one tree.
 
-    ChainruleError
-    ├── GraphError                 the graph itself is malformed, or a node is not in it
-    │   ├── CycleError             a dependency cycle; the message prints it
-    │   └── SerialisationError     a graph that cannot be written, or a text that is not a graph
-    ├── ShapeError                 operands whose shapes do not fit            (also a ValueError)
-    ├── DTypeError                 operands of a type the operation refuses    (also a TypeError)
-    ├── OutOfRangeError            an index outside its axis                   (also an IndexError)
-    ├── LinearAlgebraError         a matrix that is singular or not positive   (also a LinAlgError)
-    ├── ArgumentError              any other bad argument                      (also a ValueError)
-    ├── UnsupportedError           a NumPy function or argument we do not have (also a TypeError)
-    ├── DetachError                a gradient would be lost without a word
-    ├── ViewWriteError             a write through a view of a Variable        (also a ValueError)
-    ├── MutationError              a saved array was changed before backward
-    ├── DerivativeError            no derivative exists, or none is written
-    │   └── DegenerateError        eigenvalues or singular values coincide
-    ├── NonFiniteGradient          a gradient came out NaN or infinite under `cr.debug()`
-    └── GradientCheckError         a derivative disagrees with central differences (also an AssertionError)
+ChainruleError
+├── GraphError                 the graph itself is malformed, or a node is not in it
+│   ├── CycleError             a dependency cycle; the message prints it
+│   └── SerialisationError     a graph that cannot be written, or a text that is not a graph
+├── ShapeError                 operands whose shapes do not fit            (also a ValueError)
+├── DTypeError                 operands of a type the operation refuses    (also a TypeError)
+├── OutOfRangeError            an index outside its axis                   (also an IndexError)
+├── LinearAlgebraError         a matrix that is singular or not positive   (also a LinAlgError)
+├── ArgumentError              any other bad argument                      (also a ValueError)
+├── UnsupportedError           a NumPy function or argument we do not have (also a TypeError)
+├── DetachError                a gradient would be lost without a word
+├── ViewWriteError             a write through a view of a Variable        (also a ValueError)
+├── MutationError              a saved array was changed before backward
+├── DerivativeError            no derivative exists, or none is written
+│   └── DegenerateError        eigenvalues or singular values coincide
+├── NonFiniteGradient          a gradient came out NaN or infinite under `cr.debug()`
+└── GradientCheckError         a derivative disagrees with central differences (also an AssertionError)
 """
 
 import numpy as np

@@ -182,7 +182,9 @@ def test_views_follow_their_array_as_in_numpy():
     np.testing.assert_array_equal(cr.grad(f)(np.ones(3)), [0.0, 105.0, 0.0])
 
 
-@pytest.mark.parametrize("write", ["v[0] = 1.0", "v += 1.0", "v[:] = 0.0", "v *= 2.0", "v.fill(0.0)"])
+@pytest.mark.parametrize(
+    "write", ["v[0] = 1.0", "v += 1.0", "v[:] = 0.0", "v *= 2.0", "v.fill(0.0)"]
+)
 def test_writing_through_a_view_raises(write):
     y = cr.variable(np.arange(4.0)) * 1.0
     scope = {"v": y[1:], "np": np}
@@ -278,7 +280,9 @@ def test_out_of_range_index_raises_with_the_line(index):
 def test_repeated_eigenvalues():
     """Complaint 21: functions that do not depend on the choice of basis have a gradient."""
     S = np.diag([1.0, 1.0, 2.0])
-    np.testing.assert_allclose(cr.grad(lambda A: np.sum(np.linalg.eigvalsh(A)))(S), np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(
+        cr.grad(lambda A: np.sum(np.linalg.eigvalsh(A)))(S), np.eye(3), atol=1e-12
+    )
 
     def rebuilt(A):
         w, U = np.linalg.eigh(A)

@@ -48,10 +48,10 @@ def test_nodes_of_a_derivative_have_the_line_of_what_they_differentiate():
 def test_shape_error():
     inputs, W = cr.variable(np.ones((3, 3)), name="inputs"), cr.variable(np.ones((4, 2)), name="W")
     with pytest.raises(cr.ShapeError) as caught:
-        h = inputs @ W
+        inputs @ W
     text = str(caught.value)
     assert text.startswith("matmul of (3, 3) and (4, 2): the inner sizes 3 and 4 differ")
-    assert "h = inputs @ W" in text
+    assert "inputs @ W" in text
     assert "`inputs` of shape (3, 3)" in text
 
 

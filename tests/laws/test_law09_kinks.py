@@ -30,14 +30,18 @@ def test_a_kink_against_a_constant_gives_zero(name):
 def test_a_tie_between_variables_is_shared():
     for f in (np.maximum, np.minimum, np.fmax, np.fmin):
         assert cr.grad(f, (0, 1))(1.0, 1.0) == (0.5, 0.5)
-    np.testing.assert_allclose(cr.grad(np.max)(np.array([1.0, 3.0, 3.0, 3.0])), [0, 1 / 3, 1 / 3, 1 / 3])
+    np.testing.assert_allclose(
+        cr.grad(np.max)(np.array([1.0, 3.0, 3.0, 3.0])), [0, 1 / 3, 1 / 3, 1 / 3]
+    )
     np.testing.assert_allclose(cr.grad(np.min)(np.array([1.0, 1.0, 3.0])), [0.5, 0.5, 0.0])
     np.testing.assert_allclose(cr.grad(lambda x: np.sort(x)[0])(np.array([2.0, 2.0])), [0.5, 0.5])
     assert cr.grad(lambda x: np.maximum(x, x))(1.0) == 1.0
 
 
 def test_the_checker_knows_kinks():
-    check = cr.check_grads(lambda x: np.sum(np.maximum(x, 0.0) + np.abs(x)), np.array([0.0, 1.0, -1.0]))
+    check = cr.check_grads(
+        lambda x: np.sum(np.maximum(x, 0.0) + np.abs(x)), np.array([0.0, 1.0, -1.0])
+    )
     assert len(check.kinks) == 2
 
 

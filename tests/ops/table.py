@@ -37,7 +37,9 @@ class Case:
 
 
 def case_of(op: Op, sample: Sample) -> Case:
-    floats = [i for i, a in enumerate(sample.args) if getattr(a, "dtype", np.dtype(int)).kind in "fc"]
+    floats = [
+        i for i, a in enumerate(sample.args) if getattr(a, "dtype", np.dtype(int)).kind in "fc"
+    ]
     return Case(op, sample, floats)
 
 
@@ -57,12 +59,16 @@ def directions(arrays: list[Any], seed: int) -> list[Any]:
 
     def one(a: Any) -> Any:
         real = rng.standard_normal(a.shape)
-        return (real + 1j * rng.standard_normal(a.shape) if a.dtype.kind == "c" else real).astype(a.dtype)[()]
+        return (real + 1j * rng.standard_normal(a.shape) if a.dtype.kind == "c" else real).astype(
+            a.dtype
+        )[()]
 
     return [one(np.asarray(a)) for a in arrays]
 
 
-def central_difference(f: Callable[..., tuple[Any, ...]], point: list[Any], u: list[Any]) -> list[Any]:
+def central_difference(
+    f: Callable[..., tuple[Any, ...]], point: list[Any], u: list[Any]
+) -> list[Any]:
     """The derivative of f along u, to fourth order in the step."""
 
     def at(t: float) -> list[Any]:

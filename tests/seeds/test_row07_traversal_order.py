@@ -15,7 +15,7 @@ def shared(x):
 def naive_recursion(run, output):
     """The textbook mistake: every visit of a node passes on all the node has so far."""
     graph = run.graph
-    grad = {node: 0.0 for node in graph.nodes}
+    grad = dict.fromkeys(graph.nodes, 0.0)
     visits = dict.fromkeys(graph.nodes, 0)
     grad[output] = 1.0
     pending = [output]

@@ -38,7 +38,9 @@ def test_row_4_a_planted_wrong_rule_is_named():
             (x,) = ctx.saved
             return g * 2 * x**2
 
-    with pytest.raises(cr.GradientCheckError, match=r"rule of Cube .*input 0.*\n.*Cube\.apply\(b\)"):
+    with pytest.raises(
+        cr.GradientCheckError, match=r"rule of Cube .*input 0.*\n.*Cube\.apply\(b\)"
+    ):
         cr.check_grads(lambda a, b, c: (a + Cube.apply(b)) * c, 7.0, 3.0, 2.0)
 
 
@@ -80,7 +82,7 @@ def test_row_6_in_the_graph_of_row_3():
 
         @staticmethod
         def backward(ctx, g):
-            return -2 * ctx.saved[0] * np.exp(-ctx.saved[0] ** 2) * g
+            return -2 * ctx.saved[0] * np.exp(-(ctx.saved[0] ** 2)) * g
 
     a, b, c = leaves(7.0, 0.5, 2.0)
     y = (a + Gauss.apply(b)) * c

@@ -33,13 +33,19 @@ def test_row_9_vector_vertices(given):
     """p^j = Σ p^i J^{j→i} with d = (2, 3, 2, 1)."""
     A = np.array([[1.0, 2.0], [3.0, 4.0]])
     B = np.array([[1.0, 0.0, -1.0], [2.0, 1.0, 0.5]])
-    functions = {3: lambda u, v: np.tanh(A @ u + B @ v), 4: lambda v, w: np.sum(v) * w[0] + w[1] ** 2}
+    functions = {
+        3: lambda u, v: np.tanh(A @ u + B @ v),
+        4: lambda v, w: np.sum(v) * w[0] + w[1] ** 2,
+    }
     edges = [(1, 3), (2, 3), (2, 4), (3, 4)]
 
     def outer(u, v):
         return 1 - np.tanh(A @ u + B @ v) ** 2
 
-    jacobians = {(1, 3): lambda u, v: outer(u, v)[:, None] * A, (2, 3): lambda u, v: outer(u, v)[:, None] * B}
+    jacobians = {
+        (1, 3): lambda u, v: outer(u, v)[:, None] * A,
+        (2, 3): lambda u, v: outer(u, v)[:, None] * B,
+    }
     graph = cr.Graph.define([2, 3, 2, 1], edges, functions, jacobians if given else None)
     u, v = np.array([0.1, -0.2]), np.array([0.3, 0.1, -0.4])
     run = graph.forward(u, v).backward()

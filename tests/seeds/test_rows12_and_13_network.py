@@ -1,5 +1,7 @@
 """Rows 12 and 13: the Jacobian of log-softmax, and a network with one hidden layer."""
 
+from itertools import pairwise
+
 import numpy as np
 
 import chainrule as cr
@@ -40,9 +42,19 @@ def test_row_13_each_factor_of_the_chain_is_inspectable():
     at = {node.op.name: node for node in graph.nodes if not node.is_leaf}
     matmuls = [n for n in graph.nodes if not n.is_leaf and n.op.name == "matmul"]
     adds = [n for n in graph.nodes if not n.is_leaf and n.op.name == "add"]
-    chain = [graph.outputs[0], at["getitem"], at["log_softmax"], adds[1], matmuls[1], at["tanh"], adds[0], matmuls[0], graph.leaves[0]]
+    chain = [
+        graph.outputs[0],
+        at["getitem"],
+        at["log_softmax"],
+        adds[1],
+        matmuls[1],
+        at["tanh"],
+        adds[0],
+        matmuls[0],
+        graph.leaves[0],
+    ]
     product = np.eye(1)
-    for child, parent in zip(chain[:-1], chain[1:], strict=True):
+    for child, parent in pairwise(chain):
         product = product @ run.local_jacobian(parent, child)
     assert product.shape == (1, m * d)
     np.testing.assert_allclose(product.reshape(m, d), run.adjoint("W"), atol=1e-14)

@@ -35,7 +35,14 @@ def intermediates(x):
 
 def test_row_16_shared_intermediates_are_not_repeated():
     graph = cr.trace(intermediates, 0.8)
-    assert [n.op.name for n in graph.nodes if not n.is_leaf] == ["power", "exp", "add", "sqrt", "cos", "add"]
+    assert [n.op.name for n in graph.nodes if not n.is_leaf] == [
+        "power",
+        "exp",
+        "add",
+        "sqrt",
+        "cos",
+        "add",
+    ]
     a, c = graph.nodes[1], graph.nodes[3]
     assert len(graph.children(a)) == 2
     assert len(graph.children(c)) == 2
@@ -52,7 +59,11 @@ def test_row_17_gates():
     def f(x, y):
         return x + y, x * y, np.maximum(x, y), x
 
-    assert [gate_of(cr.OPS[n]) for n in ("add", "multiply", "maximum")] == ["distributes", "swaps", "routes"]
+    assert [gate_of(cr.OPS[n]) for n in ("add", "multiply", "maximum")] == [
+        "distributes",
+        "swaps",
+        "routes",
+    ]
     _, pullback = cr.vjp(f, 3.0, 2.0)
     assert pullback((5.0, 0.0, 0.0, 0.0)) == (5.0, 5.0)  # add distributes
     assert pullback((0.0, 5.0, 0.0, 0.0)) == (10.0, 15.0)  # multiply swaps

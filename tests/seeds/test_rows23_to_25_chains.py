@@ -83,4 +83,6 @@ def test_row_25_steps_of_the_data_driven_order():
     depends = {node: graph.parents(node) for node in graph.nodes}
     steps = list(cr.topological_sort(depends, method="kahn", steps=True))
     assert {s.kind for s in steps} == {"ready", "placed", "released"}
-    assert [s.node for s in steps if s.kind == "placed"] == cr.topological_sort(depends, method="kahn")
+    assert [s.node for s in steps if s.kind == "placed"] == cr.topological_sort(
+        depends, method="kahn"
+    )

@@ -25,16 +25,27 @@ def function_of(text: str, names: list[str]) -> Callable[..., Any]:
     try:
         tree = ast.parse(text, "<formula>", "eval")
     except SyntaxError as error:
-        raise ArgumentError(f"cannot read the formula {text!r}: {error.msg} (column {error.offset})") from None
+        raise ArgumentError(
+            f"cannot read the formula {text!r}: {error.msg} (column {error.offset})"
+        ) from None
     for part in ast.walk(tree):
         if not isinstance(part, ALLOWED):
             raise ArgumentError(f"a formula has no {type(part).__name__}: {ast.unparse(part)!r}")
     used = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
-    unknown = sorted(n for n in used if n not in names and n not in OPS and n not in CONSTANTS and n != "array")
+    unknown = sorted(
+        n for n in used if n not in names and n not in OPS and n not in CONSTANTS and n != "array"
+    )
     if unknown:
-        raise ArgumentError(f"{', '.join(unknown)}: neither given a value nor a known function; write e.g. {unknown[0]}=1.5")
+        raise ArgumentError(
+            f"{', '.join(unknown)}: neither given a value nor a known function; write e.g. {unknown[0]}=1.5"
+        )
     code = compile(tree, "<formula>", "eval")
-    scope = {"__builtins__": {}, "array": cnp.array, **CONSTANTS, **{n: OPS[n] for n in used if n in OPS}}
+    scope = {
+        "__builtins__": {},
+        "array": cnp.array,
+        **CONSTANTS,
+        **{n: OPS[n] for n in used if n in OPS},
+    }
 
     def f(*values: Any) -> Any:
         # Only names, numbers, operators and calls of ops passed the check above.

@@ -11,7 +11,9 @@ from chainrule.errors import ChainruleError
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The `chainrule` command; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="chainrule", description="Automatic differentiation that shows its work.")
+    parser = argparse.ArgumentParser(
+        prog="chainrule", description="Automatic differentiation that shows its work."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     grad = commands.add_parser("grad", help="the gradient of a formula, node by node")
     grad.add_argument("formula", help='for example "(x + y) * z"')
@@ -22,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return COMMANDS[options.command](options)
     except ChainruleError as error:
-        print(f"chainrule: {error}", file=sys.stderr)  # noqa: T201
+        print(f"chainrule: {error}", file=sys.stderr)
         return 2
 
 
@@ -59,7 +61,7 @@ def _ops(options: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    print(text)  # noqa: T201 - printing is what a command does
+    print(text)
 
 
 COMMANDS = {"grad": _grad, "demo": _demo, "ops": _ops}

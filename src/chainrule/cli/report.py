@@ -17,13 +17,17 @@ from chainrule.record.trace import trace
 from chainrule.view.table import shown, table_text
 
 
-def gradient_report(f: Callable[..., Any], formula: str, values: Sequence[Any], names: Sequence[str]) -> str:
+def gradient_report(
+    f: Callable[..., Any], formula: str, values: Sequence[Any], names: Sequence[str]
+) -> str:
     """Value, table of values and adjoints, and how well it agrees with central differences."""
     graph = named(trace(f, *values), names)
     run = graph.forward(*values)
     out = run.value(graph.outputs[0])
     if len(graph.outputs) != 1 or np.shape(out) != ():
-        raise ShapeError(f"{formula} has the shape {np.shape(out)}; a gradient needs one number, so take its sum(…)")
+        raise ShapeError(
+            f"{formula} has the shape {np.shape(out)}; a gradient needs one number, so take its sum(…)"
+        )
     check = check_grads(f, *values)
     return "\n".join(
         [

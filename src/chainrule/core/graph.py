@@ -89,7 +89,9 @@ class Graph:
         methods = {"dfs": dfs_order, "kahn": kahn_order}
         if method not in methods:
             raise ArgumentError(f"order method {method!r}: choose one of {', '.join(methods)}")
-        unused = [leaf for leaf in self.leaves if not self._children[leaf] and leaf not in self.outputs]
+        unused = [
+            leaf for leaf in self.leaves if not self._children[leaf] and leaf not in self.outputs
+        ]
         return [*unused, *methods[method](self.outputs, inputs_of)]
 
     def levels(self) -> list[list[Node]]:

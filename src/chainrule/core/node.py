@@ -99,7 +99,9 @@ class Leaf(Node):
         raise AttributeError("a leaf has no op")
 
 
-def make_leaf(shape: Shape, dtype: np.dtype[Any], name: Any, code: Any = None, lasti: int = 0) -> Leaf:
+def make_leaf(
+    shape: Shape, dtype: np.dtype[Any], name: Any, code: Any = None, lasti: int = 0
+) -> Leaf:
     leaf = Leaf((None, (), (), NO_ATTRS, shape, dtype, code, lasti, (), None))
     leaf.name = name
     leaf.grad = None
@@ -111,7 +113,9 @@ Span = tuple[int | None, int | None, int | None, int | None]
 
 @lru_cache(maxsize=4096)  # a loop records one line a million times
 def span_of(code: CodeType, lasti: int) -> Span:
-    return next(islice(code.co_positions(), lasti // 2, None), (code.co_firstlineno, None, None, None))
+    return next(
+        islice(code.co_positions(), lasti // 2, None), (code.co_firstlineno, None, None, None)
+    )
 
 
 class Line:

@@ -36,7 +36,6 @@ from chainrule.errors import ArgumentError, GraphError
 
 if TYPE_CHECKING:
     from chainrule.core.rule import Rule
-    from chainrule.core.spec import Spec
 
 Function = Callable[..., Any]
 
@@ -173,20 +172,22 @@ class Op:
         """Whether every attr has a default."""
         return inspect.Parameter.empty not in self.attrs.values()
 
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def bind(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
         """Split a call into its inputs and its attrs, as the signature of `forward` says."""
         if self.optional and not kwargs and len(args) == len(self.inputs) and not self.variadic:
             return list(args), dict(self.attrs)
-        if self.variadic and args and isinstance(args[0], (list, tuple)):
-            inputs, rest = list(args[0]), tuple(args[1:])  # concatenate([a, b], axis)
-        elif self.variadic:
-            inputs, rest = list(args), ()
-        else:
+        if not self.variadic:
             inputs, rest = list(args[: len(self.inputs)]), tuple(args[len(self.inputs) :])
-        names = iter(self.attrs)
-        attrs = dict(zip(names, rest, strict=False))
-        if len(rest) > len(attrs):
-            raise ArgumentError(f"{self.name} takes at most {len(self.inputs) + len(self.attrs)} arguments, got {len(args)}")
+        elif args and isinstance(args[0], (list, tuple)):
+            inputs, rest = list(args[0]), tuple(args[1:])  # concatenate([a, b], axis)
+        else:
+            inputs, rest = list(args), ()
+        if len(rest) > len(self.attrs):
+            most = len(self.inputs) + len(self.attrs)
+            raise ArgumentError(f"{self.name} takes at most {most} arguments, got {len(args)}")
+        attrs = dict(zip(self.attrs, rest, strict=False))
         for key, value in kwargs.items():
             if key in self.attrs and key not in attrs:
                 attrs[key] = value
@@ -195,13 +196,21 @@ class Op:
             else:
                 known = ", ".join((*self.inputs, *self.attrs))
                 raise ArgumentError(f"{self.name} has no argument {key!r}; it takes {known}")
-        for key, default in self.attrs.items():
-            if key not in attrs:
-                if default is inspect.Parameter.empty:
-                    raise ArgumentError(f"{self.name} needs the argument {key!r}")
-                attrs[key] = default
+        return self._completed(inputs, attrs)
+
+    def _completed(
+        self, inputs: list[Any], attrs: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The call with its defaults filled in, or an error that says what is missing."""
+        attrs = {key: attrs.get(key, default) for key, default in self.attrs.items()}
+        missing = [key for key, value in attrs.items() if value is inspect.Parameter.empty]
+        if missing:
+            raise ArgumentError(f"{self.name} needs the argument {missing[0]!r}")
         if not self.variadic and len(inputs) < len(self.inputs):
-            raise ArgumentError(f"{self.name} needs {len(self.inputs)} array arguments ({', '.join(self.inputs)}), got {len(inputs)}")
+            listed = ", ".join(self.inputs)
+            raise ArgumentError(
+                f"{self.name} needs {len(self.inputs)} arrays ({listed}), got {len(inputs)}"
+            )
         return inputs, attrs
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -245,7 +254,8 @@ class Table(dict[str, Op]):
         return super().__contains__(name)
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
+        self.complete()
+        return super().get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         self.complete()

@@ -55,12 +55,18 @@ class Rule:
     def __init__(self, op: Op, active: tuple[bool, ...], complex_too: bool, exact: bool):
         self.op, self.active, self.exact = op, active, exact
         derivative = op.derivative
-        self.elementwise = isinstance(derivative, Partials) or getattr(derivative, "elementwise", False)
-        flows = [flow if on else None for flow, on in zip(flows_of(op, len(active)), active, strict=True)]
+        self.elementwise = isinstance(derivative, Partials) or getattr(
+            derivative, "elementwise", False
+        )
+        flows = [
+            flow if on else None for flow, on in zip(flows_of(op, len(active)), active, strict=True)
+        ]
         self.positions = tuple(i for i, flow in enumerate(flows) if flow is not None)
         linear = [i for i, flow in enumerate(flows_of(op, len(active))) if flow is not None]
         self.constants = len(linear[: op.fixed_from]) > len(self.positions)
-        builder = JointRule(op, active) if op.variadic else InputRules(op, active, flows, complex_too)
+        builder = (
+            JointRule(op, active) if op.variadic else InputRules(op, active, flows, complex_too)
+        )
         self.saved_names = builder.saved_names()
         self.keep = builder.keep()
         self.pull = builder.pull()
@@ -87,7 +93,9 @@ class Rule:
         return f"<rule of {self.op.name}, active {self.active}>"
 
 
-def rule_for(op: Op, active: tuple[bool, ...], complex_too: bool = False, exact: bool = False) -> Rule:
+def rule_for(
+    op: Op, active: tuple[bool, ...], complex_too: bool = False, exact: bool = False
+) -> Rule:
     """The rule of this op for these differentiated inputs, built on first use."""
     key = active, complex_too, exact
     rule = op.rules.get(key)
@@ -114,7 +122,9 @@ def flows_of(op: Op, count: int) -> list[Flow | None]:
         ]
     assert isinstance(derivative, Rules)
     return [
-        None if r is None and f is None else (r or _not_written(op, "g"), f or _not_written(op, "t"))
+        None
+        if r is None and f is None
+        else (r or _not_written(op, "g"), f or _not_written(op, "t"))
         for r, f in zip(derivative.reverse, derivative.forward, strict=True)
     ]
 
@@ -123,7 +133,9 @@ def _not_written(op: Op, incoming: str) -> Function:
     mode = "reverse" if incoming == "g" else "forward"
 
     def reverse(g: Any) -> Any:
-        raise DerivativeError(f"no {mode}-mode derivative of {op.name} is written; add it to the op's record")
+        raise DerivativeError(
+            f"no {mode}-mode derivative of {op.name} is written; add it to the op's record"
+        )
 
     def forward(t: Any) -> Any:
         return reverse(t)
@@ -134,14 +146,20 @@ def _not_written(op: Op, incoming: str) -> Function:
 def _applied_to_tangent(op: Op, index: int) -> Function:
     """Forward rule of an input in which the op is linear: the op itself, on the tangent."""
     names = list(op.inputs)
-    others = [n for n in names if n != names[index]] if isinstance(op.derivative, Multilinear) else []
+    others = (
+        [n for n in names if n != names[index]] if isinstance(op.derivative, Multilinear) else []
+    )
     fixed = [
-        n for i, n in enumerate(names)
+        n
+        for i, n in enumerate(names)
         if isinstance(op.derivative, Linear) and op.derivative.transposes[i] is None
     ]
     linear_peers = [
-        n for i, n in enumerate(names)
-        if isinstance(op.derivative, Linear) and op.derivative.transposes[i] is not None and i != index
+        n
+        for i, n in enumerate(names)
+        if isinstance(op.derivative, Linear)
+        and op.derivative.transposes[i] is not None
+        and i != index
     ]
     call = ", ".join(
         "t" if i == index else f"zeros({n}_spec)" if n in linear_peers else n
@@ -158,7 +176,7 @@ def _zeros(spec: Any) -> Any:
 
 
 def _define(text: str, name: str, scope: dict[str, Any]) -> Function:
-    exec(text, scope)
+    exec(text, scope)  # noqa: S102 - the text is made above, of names from the op's own record
     return scope[name]  # type: ignore[no-any-return]
 
 
@@ -176,7 +194,9 @@ def parameters_of(function: Any) -> list[str]:
 class InputRules:
     """Builds the four functions of an op with a fixed number of inputs, one rule per input."""
 
-    def __init__(self, op: Op, active: tuple[bool, ...], flows: list[Flow | None], complex_too: bool):
+    def __init__(
+        self, op: Op, active: tuple[bool, ...], flows: list[Flow | None], complex_too: bool
+    ):
         self.op, self.active, self.flows, self.complex_too = op, active, flows, complex_too
         self.on = [i for i, flow in enumerate(flows) if flow is not None]
 
@@ -196,7 +216,8 @@ class InputRules:
 
     def keep(self) -> Function:
         parts = [
-            f"spec_of({n.removesuffix('_spec')})" if n.endswith("_spec") else n for n in self.saved_names()
+            f"spec_of({n.removesuffix('_spec')})" if n.endswith("_spec") else n
+            for n in self.saved_names()
         ]
         text = f"def keep({', '.join((*self.op.inputs, 'out'))}):\n    return ({''.join(p + ', ' for p in parts)})"
         return _define(text, "keep", {"spec_of": Spec.of})
@@ -223,7 +244,9 @@ class InputRules:
             flow = self.flows[i]
             assert flow is not None
             for prefix, function in zip(("reverse", "forward"), flow, strict=True):
-                scope[f"{prefix}_{i}"] = function.weights if isinstance(function, Gate) else function
+                scope[f"{prefix}_{i}"] = (
+                    function.weights if isinstance(function, Gate) else function
+                )
         return scope
 
     def _term(self, i: int, prefix: str, incoming: str) -> str:
@@ -247,7 +270,9 @@ class InputRules:
 
     def pull(self) -> Function:
         terms = "".join(self._term(i, "reverse", "g") + ", " for i in self.on)
-        return _define(f"def pull(g, node):\n{self._prologue()}    return ({terms})", "pull", self._scope())
+        return _define(
+            f"def pull(g, node):\n{self._prologue()}    return ({terms})", "pull", self._scope()
+        )
 
     def push(self) -> Function:
         lines = [f"def push(tangents, node):\n{self._prologue()}    total = None"]

@@ -48,11 +48,22 @@ def _encode_node(node: Node, index: dict[Node, int]) -> dict[str, Any]:
     if node.is_leaf:
         return {"leaf": encode(node.name), **made}
     if OPS.get(node.op.name) is not node.op:
-        raise SerialisationError(f"{node.op.name} is a function of yours; only ops of the table can be written")
+        raise SerialisationError(
+            f"{node.op.name} is a function of yours; only ops of the table can be written"
+        )
     if node.line is not None:
-        made["line"] = [node.line.file.replace("\\", "/").rsplit("/", 1)[-1], node.line.number, node.line.text]
+        made["line"] = [
+            node.line.file.replace("\\", "/").rsplit("/", 1)[-1],
+            node.line.number,
+            node.line.text,
+        ]
     args = [{"node": index[a]} if isinstance(a, Node) else encode(a) for a in node.args or ()]
-    return {"op": node.op.name, "args": args, "attrs": {k: encode(v) for k, v in node.attrs.items()}, **made}
+    return {
+        "op": node.op.name,
+        "args": args,
+        "attrs": {k: encode(v) for k, v in node.attrs.items()},
+        **made,
+    }
 
 
 def encode(value: Any) -> Any:
@@ -77,7 +88,9 @@ def encode(value: Any) -> Any:
     }
     if type(value) in named:
         return named[type(value)](value)
-    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, (np.generic, float, int))):
+    if isinstance(value, np.dtype) or (
+        isinstance(value, type) and issubclass(value, (np.generic, float, int))
+    ):
         return {"dtype": np.dtype(value).str}
     raise SerialisationError(f"a {type(value).__name__} cannot be written into a graph file")
 
@@ -109,7 +122,7 @@ def decode(text: Any) -> Any:
 
 def _dtype(name: str) -> np.dtype[Any]:
     dtype = np.dtype(name)
-    if dtype.kind not in "fciub" and dtype != object:
+    if dtype.kind not in "fciubO":
         raise SerialisationError(f"dtype {name!r} is not a number type")
     return dtype
 
@@ -117,10 +130,12 @@ def _dtype(name: str) -> np.dtype[Any]:
 def _array(dtype: str, shape: list[int], data: str) -> np.ndarray[Any, Any]:
     raw = base64.b64decode(data, validate=True)
     kind = _dtype(dtype)
-    if kind == object or any(type(n) is not int or n < 0 for n in shape):
+    if kind.kind == "O" or any(type(n) is not int or n < 0 for n in shape):
         raise SerialisationError("an array of a strange kind")
     if len(raw) != kind.itemsize * int(np.prod(shape, dtype=object)):
-        raise SerialisationError(f"an array of shape {shape} and dtype {dtype} is not {len(raw)} bytes long")
+        raise SerialisationError(
+            f"an array of shape {shape} and dtype {dtype} is not {len(raw)} bytes long"
+        )
     return np.frombuffer(raw, kind).reshape(shape).copy()
 
 
@@ -143,8 +158,19 @@ def from_json(text: str) -> Graph:
         return verify(graph)
     except SerialisationError:
         raise
-    except (ChainruleError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, MemoryError) as error:
-        raise SerialisationError(f"not a readable chainrule graph: {type(error).__name__}: {error}") from None
+    except (
+        ChainruleError,
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        RecursionError,
+        MemoryError,
+    ) as error:
+        raise SerialisationError(
+            f"not a readable chainrule graph: {type(error).__name__}: {error}"
+        ) from None
 
 
 def _position(i: Any, nodes: list[Node]) -> int:
@@ -160,10 +186,15 @@ def _decode_node(entry: dict[str, Any], nodes: list[Node]) -> Node:
     op = OPS.get(entry["op"])
     if op is None or op.expand is not None:
         raise SerialisationError(f"there is no op {entry['op']!r}")
-    args = tuple(nodes[_position(a["node"], nodes)] if isinstance(a, dict) and "node" in a else decode(a) for a in entry["args"])
+    args = tuple(
+        nodes[_position(a["node"], nodes)] if isinstance(a, dict) and "node" in a else decode(a)
+        for a in entry["args"]
+    )
     attrs = {k: decode(v) for k, v in entry["attrs"].items()}
     if set(attrs) != set(op.attrs):
-        raise SerialisationError(f"{op.name} takes the attrs {sorted(op.attrs)}, not {sorted(attrs)}")
+        raise SerialisationError(
+            f"{op.name} takes the attrs {sorted(op.attrs)}, not {sorted(attrs)}"
+        )
     flows = dtype.kind in "fcO"
     active = tuple(flows and isinstance(a, Node) and a.dtype.kind in "fcO" for a in args)
     rule = rule_for(op, active, dtype.kind == "c")

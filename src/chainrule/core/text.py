@@ -1,10 +1,10 @@
 """The one way to print a graph: stable, diff-able, the same in errors, golden files and the view.
 
-    graph f(x: float64[], y: float64[3])
-      %0 = leaf x                      float64[]
-      %2 = multiply %0 %1              float64[3]    model.py:12
-      %3 = sum %2 axis=0               float64[]     model.py:13
-      return %3
+graph f(x: float64[], y: float64[3])
+  %0 = leaf x                      float64[]
+  %2 = multiply %0 %1              float64[3]    model.py:12
+  %3 = sum %2 axis=0               float64[]     model.py:13
+  return %3
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def node_text(graph: Graph, node: Node) -> str:
     """One node without its number: the op, its arguments, the attrs that are not at their default."""
     if node.is_leaf:
         return f"leaf {_leaf_name(graph, node)}"
-    arguments = [f"%{graph.index[a]}" if isinstance(a, Node) else value_text(a) for a in node.args or ()]
+    arguments = [
+        f"%{graph.index[a]}" if isinstance(a, Node) else value_text(a) for a in node.args or ()
+    ]
     defaults = OPS[node.op.name].attrs if node.op.name in OPS else node.op.attrs
     attrs = [f"{k}={value_text(v)}" for k, v in node.attrs.items() if not _same(defaults.get(k), v)]
     return " ".join([node.op.name, *arguments, *attrs])

@@ -19,7 +19,9 @@ def verify(graph: Graph) -> Graph:
             raise GraphError(f"node %{i} is listed twice")
         for parent in inputs_of(node):
             if parent not in seen:
-                raise GraphError(f"node %{i} ({_label(node)}) comes before its parent {_label(parent)}")
+                raise GraphError(
+                    f"node %{i} ({_label(node)}) comes before its parent {_label(parent)}"
+                )
         if node.is_leaf:
             if node.args:
                 raise GraphError(f"leaf %{i} has arguments")
@@ -39,7 +41,9 @@ def _verify_spec(i: int, node: Node, known: dict[Any, Any]) -> None:
         raise GraphError(f"node %{i} ({_label(node)}) was recorded without its arguments")
     op = node.op
     if not op.variadic and len(node.args) != len(op.inputs):
-        raise GraphError(f"node %{i}: {op.name} takes {len(op.inputs)} inputs, not {len(node.args)}")
+        raise GraphError(
+            f"node %{i}: {op.name} takes {len(op.inputs)} inputs, not {len(node.args)}"
+        )
     if op.spec is None or any(isinstance(a, Node) and a.dtype == object for a in node.args):
         return  # a user function, or one of several results: no rule to hold it against
     arguments: list[Any] = [Spec(a.shape, a.dtype) if hasattr(a, "dtype") else a for a in node.args]

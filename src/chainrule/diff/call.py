@@ -27,7 +27,13 @@ NUMBERS = (np.ndarray, np.generic, float, int, complex)
 class Call:
     """One call of `f`: the inputs differentiated, what came out, and the nodes in between."""
 
-    def __init__(self, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], argnums: Sequence[int]):
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        argnums: Sequence[int],
+    ):
         args = list(args)
         self.inputs: list[Variable | None] = []
         self.given: list[Any] = []
@@ -35,9 +41,15 @@ class Call:
         for n in argnums:
             leaves, structure = flatten(args[n])
             bare = len(leaves) == 1 and structure.paths == [""]
-            variables = [_input(v, f"argument {n}{path}", bare) for v, path in zip(leaves, structure.paths, strict=True)]
+            variables = [
+                _input(v, f"argument {n}{path}", bare)
+                for v, path in zip(leaves, structure.paths, strict=True)
+            ]
             # f gets Variables of its own: it may assign to them, and ours must stay the inputs.
-            given = [g if v is None else Variable(v._value, v.node) for g, v in zip(leaves, variables, strict=True)]
+            given = [
+                g if v is None else Variable(v._value, v.node)
+                for g, v in zip(leaves, variables, strict=True)
+            ]
             args[n] = structure.unflatten(given)
             self.inputs += variables
             self.given += leaves
@@ -49,7 +61,9 @@ class Call:
         """Declare which part of the result is differentiated, as a nested container of numbers."""
         leaves, self.output_structure = flatten(output)
         if not leaves:
-            raise DerivativeError(f"the function returned {output!r}; it must return a number, an array or a container of them")
+            raise DerivativeError(
+                f"the function returned {output!r}; it must return a number, an array or a container of them"
+            )
         self.outputs = [_output(v) for v in leaves]
         wrt = {v.node for v in self.inputs if v is not None}
         nested = any(not v.node.is_leaf for v in self.inputs if v is not None)
@@ -71,7 +85,9 @@ class Call:
             if isinstance(out, Variable) and seed is not None:
                 have = adjoints.get(out.node)
                 adjoints[out.node] = seed if have is None else have + seed
-        kept = {v.node: adjoints[v.node] for v in self.inputs if v is not None and v.node in adjoints}
+        kept = {
+            v.node: adjoints[v.node] for v in self.inputs if v is not None and v.node in adjoints
+        }
         order = [n for n in self.order if n not in kept] if kept else self.order
         wrt = [None if v is None else v.node for v in self.inputs]
         stops = {n for n in wrt if n is not None and not n.is_leaf}
@@ -85,11 +101,15 @@ class Call:
         """Per output its tangent when the inputs have these tangents (None: zero)."""
         record = record or self.recorded
         known = {
-            v.node: t for v, t in zip(self.inputs, tangents, strict=True) if v is not None and t is not None
+            v.node: t
+            for v, t in zip(self.inputs, tangents, strict=True)
+            if v is not None and t is not None
         }
         with np.errstate(all="ignore"), recording(inside=False):
             known = forward(self.order, known, on_variables if record else None)
-        return [unmasked(known.get(v.node)) if isinstance(v, Variable) else None for v in self.outputs]
+        return [
+            unmasked(known.get(v.node)) if isinstance(v, Variable) else None for v in self.outputs
+        ]
 
     def plain(self, value: Any) -> Any:
         """A result as the caller gets it: an array, or a Variable where it can still be differentiated."""
@@ -113,7 +133,9 @@ def _input(value: Any, where: str, bare: bool) -> Variable | None:
         value = float(value)
     if not isinstance(value, NUMBERS) or isinstance(value, bool):
         if bare:
-            raise DTypeError(f"cannot differentiate with respect to {where}: a {type(value).__name__} is not a number or an array")
+            raise DTypeError(
+                f"cannot differentiate with respect to {where}: a {type(value).__name__} is not a number or an array"
+            )
         return None
     array = np.array(value)
     if array.dtype.kind not in "fc":
@@ -152,7 +174,9 @@ def positions(argnums: int | Sequence[int], count: int) -> list[int]:
     listed = [argnums] if isinstance(argnums, (int, np.integer)) else list(argnums)
     for n in listed:
         if not isinstance(n, (int, np.integer)) or not -count <= n < count:
-            raise ArgumentError(f"argnums {argnums!r}: the function was called with {count} positional arguments")
+            raise ArgumentError(
+                f"argnums {argnums!r}: the function was called with {count} positional arguments"
+            )
     found = [int(n) % count for n in listed]
     if len(set(found)) != len(found):
         raise ArgumentError(f"argnums {argnums!r} names an argument twice")

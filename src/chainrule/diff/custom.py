@@ -37,8 +37,12 @@ class Static:
     """The arguments of a call, with holes where its arrays go."""
 
     def __init__(self, args: Sequence[Any]):
-        self.args = tuple(None if isinstance(a, ARRAYS) and not isinstance(a, bool) else a for a in args)
-        self.holes = [i for i, a in enumerate(args) if isinstance(a, ARRAYS) and not isinstance(a, bool)]
+        self.args = tuple(
+            None if isinstance(a, ARRAYS) and not isinstance(a, bool) else a for a in args
+        )
+        self.holes = [
+            i for i, a in enumerate(args) if isinstance(a, ARRAYS) and not isinstance(a, bool)
+        ]
 
     def filled(self, arrays: Sequence[Any]) -> list[Any]:
         full = list(self.args)
@@ -47,7 +51,9 @@ class Static:
         return full
 
     def __repr__(self) -> str:
-        return f"({', '.join('_' if i in self.holes else repr(a) for i, a in enumerate(self.args))})"
+        return (
+            f"({', '.join('_' if i in self.holes else repr(a) for i, a in enumerate(self.args))})"
+        )
 
 
 class Function:
@@ -95,7 +101,9 @@ def _op_of(cls: type[Function]) -> Op:
         ran[:] = [xs, ctx]
         return tuple(out) if isinstance(out, (tuple, list)) else out
 
-    def context(xs: Sequence[Any], static: Static, ran: list[Any], active: tuple[bool, ...]) -> Context:
+    def context(
+        xs: Sequence[Any], static: Static, ran: list[Any], active: tuple[bool, ...]
+    ) -> Context:
         """The context of the call on these values; on Variables, or at another point, of a new call."""
         if ran and all(a is b for a, b in zip(ran[0], xs, strict=True)):
             ctx: Context = ran[1]
@@ -106,9 +114,15 @@ def _op_of(cls: type[Function]) -> Op:
         ctx.needs_input_grad = tuple(on.get(i, False) for i in range(len(static.args)))
         return ctx
 
-    def pull(g: Any, xs: Any, out_spec: Any, active: Any, static: Static, ran: Any, out: Any) -> list[Any]:
+    def pull(
+        g: Any, xs: Any, out_spec: Any, active: Any, static: Static, ran: Any, out: Any
+    ) -> list[Any]:
         ctx = context(xs, static, ran, active)
-        given = [_zeros(o) if p is None else p for p, o in zip(g, out, strict=True)] if isinstance(g, Parts) else [g]
+        given = (
+            [_zeros(o) if p is None else p for p, o in zip(g, out, strict=True)]
+            if isinstance(g, Parts)
+            else [g]
+        )
         found = _guarded(cls, "backward", ctx, *given)
         every = tuple(found) if isinstance(found, (tuple, list)) else (found,)
         if len(every) != len(static.args):
@@ -155,7 +169,9 @@ def _op_of(cls: type[Function]) -> Op:
     )
 
 
-def _has_adjoint(cls: type[Function], ctx: Context, static: Static, i: int, outs: Sequence[Any]) -> bool:
+def _has_adjoint(
+    cls: type[Function], ctx: Context, static: Static, i: int, outs: Sequence[Any]
+) -> bool:
     found = cls.backward(ctx, *(_zeros(o) for o in outs))
     every = tuple(found) if isinstance(found, (tuple, list)) else (found,)
     return every[static.holes[i]] is not None
@@ -184,5 +200,7 @@ def _checked(cls: type[Function], k: int, c: Any, x: Any) -> Any:
     if not hasattr(c, "dtype"):
         c = np.asarray(c)[()]
     if c.shape != np.shape(getattr(x, "_value", x)):
-        raise ShapeError(f"{cls.__name__}.backward: the adjoint of argument {k} has shape {c.shape}, the argument {np.shape(getattr(x, '_value', x))}")
+        raise ShapeError(
+            f"{cls.__name__}.backward: the adjoint of argument {k} has shape {c.shape}, the argument {np.shape(getattr(x, '_value', x))}"
+        )
     return c

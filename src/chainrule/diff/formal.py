@@ -14,6 +14,7 @@ from chainrule.core.rule import rule_for
 from chainrule.core.verify import verify
 from chainrule.diff.gradient import jvp, vjp
 from chainrule.errors import GraphError, ShapeError
+from chainrule.record.creation import array
 
 Edge = tuple[int, int]
 DOUBLE = np.dtype(np.float64)
@@ -52,7 +53,9 @@ def define(
         op = _vertex_op(i, parents[i], functions[i], shape, given)
         args = tuple(nodes[j - 1] for j in parents[i])
         rule = rule_for(op, (True,) * len(args))
-        node = NamedNode((rule, args, (), NO_ATTRS, shape, DOUBLE, _line_of(functions[i]), 0, args, None))
+        node = NamedNode(
+            (rule, args, (), NO_ATTRS, shape, DOUBLE, _line_of(functions[i]), 0, args, None)
+        )
         node.name = i
         nodes.append(node)
     leaves = tuple(node for node in nodes if node.is_leaf)
@@ -74,7 +77,9 @@ def _checked_edges(edges: Iterable[Edge], n: int) -> dict[int, list[int]]:
         parents[i].append(j)
     leaves = [i for i in parents if not parents[i]]
     if leaves != list(range(1, len(leaves) + 1)):
-        raise GraphError(f"the leaves come first: {leaves} have no parents, so they should be 1 … {len(leaves)}")
+        raise GraphError(
+            f"the leaves come first: {leaves} have no parents, so they should be 1 … {len(leaves)}"
+        )
     return parents
 
 
@@ -93,48 +98,67 @@ def _check_functions(
 
 
 def _vertex_op(
-    i: int, parents: list[int], f: Callable[..., Any], shape: tuple[int, ...], jacobians: Mapping[Edge, Any]
+    i: int,
+    parents: list[int],
+    f: Callable[..., Any],
+    shape: tuple[int, ...],
+    jacobians: Mapping[Edge, Any],
 ) -> Op:
     """The op of one vertex; its rules use the Jacobians given and derive the others."""
     size = int(np.prod(shape))
 
     def forward(*xs: Any) -> Any:
         out = f(*xs)
-        if getattr(out, "size", np.size(out)) != size:
-            raise ShapeError(f"f^{i} returned {np.size(out)} numbers; vertex {i} has dimension {size}")
-        return np.reshape(out, shape)[()] if not hasattr(out, "__chainrule_record__") else np.reshape(out, shape)
+        if np.size(out) != size:
+            raise ShapeError(
+                f"f^{i} returned {np.size(out)} numbers; vertex {i} has dimension {size}"
+            )
+        return np.reshape(out, shape)
 
-    def matrix(k: int, xs: Any) -> Any:
-        """The given Jacobian of edge (parents[k], i) at these values, or None."""
-        found = jacobians.get((parents[k], i))
-        if callable(found):
-            found = found(*xs)
-        if found is None:
-            return None
-        columns = int(np.size(xs[k]) if not hasattr(xs[k], "size") else xs[k].size)
-        if np.size(found) != size * columns and not hasattr(found, "node"):
-            raise ShapeError(f"the Jacobian of edge ({parents[k]}, {i}) must be {size} × {columns}")
-        return np.reshape(found, (size, columns))
+    def given(xs: Any) -> list[Any]:
+        """Per parent the Jacobian given for its edge, at these values, or None."""
+        return [_matrix((j, i), jacobians, xs, x, size) for j, x in zip(parents, xs, strict=True)]
 
     def pull(g: Any, xs: Any) -> list[Any]:
-        given = [matrix(k, xs) for k in range(len(xs))]
-        derived = vjp(forward, *xs)[1](g) if any(m is None for m in given) else [None] * len(xs)
+        matrices = given(xs)
+        missing = any(m is None for m in matrices)
+        derived = vjp(forward, *xs)[1](g) if missing else [None] * len(xs)
         row = np.reshape(g, (1, size))
         return [
             c if m is None else np.reshape(row @ m, x.shape)
-            for m, c, x in zip(given, derived, xs, strict=True)
+            for m, c, x in zip(matrices, derived, xs, strict=True)
         ]
 
     def push(ts: Any, xs: Any) -> Any:
-        given = [matrix(k, xs) for k in range(len(xs))]
-        rest = [t if m is None else np.zeros_like(t) for m, t in zip(given, ts, strict=True)]
-        total = jvp(forward, xs, rest)[1] if any(m is None for m in given) else np.zeros(shape)
-        for m, t in zip(given, ts, strict=True):
+        matrices = given(xs)
+        rest = [t if m is None else np.zeros_like(t) for m, t in zip(matrices, ts, strict=True)]
+        total = jvp(forward, xs, rest)[1]
+        for m, t in zip(matrices, ts, strict=True):
             if m is not None:
                 total = total + np.reshape(m @ np.reshape(t, (-1, 1)), shape)
         return total
 
     return Op(
-        name=f"f{i}", forward=forward, inputs=("xs",), derivative=Rules((pull,), (push,)),
-        spec=lambda *_, **__: None, samples=list, variadic=True, doc=f"the local function of vertex {i}",
-    )  # fmt: skip
+        name=f"f{i}",
+        forward=forward,
+        inputs=("xs",),
+        derivative=Rules((pull,), (push,)),
+        spec=lambda *_, **__: None,
+        samples=list,
+        variadic=True,
+        doc=f"the local function of vertex {i}",
+    )
+
+
+def _matrix(edge: Edge, jacobians: Mapping[Edge, Any], xs: Any, x: Any, rows: int) -> Any:
+    """The Jacobian given for an edge at these values, rows × size of x; None if none is given."""
+    found = jacobians.get(edge)
+    if callable(found):
+        found = found(*xs)
+    if found is None:
+        return None
+    columns = int(np.size(x))
+    found = array(found)
+    if found.size != rows * columns:
+        raise ShapeError(f"the Jacobian of edge {edge} must be {rows} × {columns}")
+    return np.reshape(found, (rows, columns))

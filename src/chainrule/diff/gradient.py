@@ -81,7 +81,8 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
         for leaf in structure.leaves_of(tangent, f"tangent {n}")
     ]
     moved = [
-        None if v is None else _shaped(t, v, "tangent") for v, t in zip(call.inputs, given, strict=True)
+        None if v is None else _shaped(t, v, "tangent")
+        for v, t in zip(call.inputs, given, strict=True)
     ]
     record = any(isinstance(t, Variable) for t in moved)
     found = call.push(moved, record)
@@ -162,9 +163,11 @@ def _shaped(given: Any, like: Any, what: str) -> Any:
     given = as_operand(given, Variable)
     if not isinstance(given, Variable):
         given = np.array(given)
-        if given.dtype.kind not in "fc" or like.dtype.kind == "f" and given.dtype.kind == "f":
+        if given.dtype.kind not in "fc" or (like.dtype.kind == "f" and given.dtype.kind == "f"):
             given = given.astype(like.dtype)
         given = given[()]
     if given.shape != like.shape:
-        raise ShapeError(f"a {what} of shape {given.shape} does not fit a value of shape {like.shape}")
+        raise ShapeError(
+            f"a {what} of shape {given.shape} does not fit a value of shape {like.shape}"
+        )
     return given

@@ -18,7 +18,12 @@ MODES = ("auto", "reverse", "forward")
 
 
 def jacobian(
-    f: Callable[..., Any], argnums: ArgNums = 0, mode: str = "auto", sparse: bool = False, *, holomorphic: bool = False
+    f: Callable[..., Any],
+    argnums: ArgNums = 0,
+    mode: str = "auto",
+    sparse: bool = False,
+    *,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """A function that returns ∂f/∂argument, of shape output.shape + argument.shape.
 
@@ -43,7 +48,9 @@ def jacobian(
     return jacobian_of_f
 
 
-def hessian(f: Callable[..., Any], argnums: ArgNums = 0, sparse: bool = False) -> Callable[..., Any]:
+def hessian(
+    f: Callable[..., Any], argnums: ArgNums = 0, sparse: bool = False
+) -> Callable[..., Any]:
     """A function that returns the second derivatives of the scalar f, by forward over reverse."""
     return jacobian(grad(f, argnums), argnums, mode="forward", sparse=sparse)
 
@@ -79,7 +86,9 @@ def _by_rows(call: Call, holomorphic: bool) -> Blocks:
     for o, out in enumerate(call.outputs):
         rows: list[list[Any]] = []
         for k in range(out.size if isinstance(out, Variable) else 0):
-            seeds = [unit(out.shape, out.dtype, k) if p == o else None for p in range(len(call.outputs))]
+            seeds = [
+                unit(out.shape, out.dtype, k) if p == o else None for p in range(len(call.outputs))
+            ]
             found = call.pull(seeds)
             rows.append([np.conj(g) if holomorphic and g is not None else g for g in found])
         blocks.append([_joined([r[i] for r in rows], out, v, 0) for i, v in enumerate(call.inputs)])
@@ -92,7 +101,9 @@ def _by_columns(call: Call) -> Blocks:
     for i, v in enumerate(call.inputs):
         mine = []
         for k in range(v.size if v is not None else 0):
-            tangents = [unit(v.shape, v.dtype, k) if j == i else None for j in range(len(call.inputs))]
+            tangents = [
+                unit(v.shape, v.dtype, k) if j == i else None for j in range(len(call.inputs))
+            ]
             mine.append(call.push(tangents))
         columns.append(mine)
     return [

@@ -73,10 +73,15 @@ def fit(c: Any, parent: Any) -> Any:
 
 def _sum_to(c: Any, shape: tuple[int, ...], reduce: Callable[..., Any]) -> Any:
     """Sum over the axes along which a value of `shape` was broadcast."""
-    if len(c.shape) < len(shape) or any(n not in (1, m) for n, m in zip(shape[::-1], c.shape[::-1], strict=False)):
+    if len(c.shape) < len(shape) or any(
+        n not in (1, m) for n, m in zip(shape[::-1], c.shape[::-1], strict=False)
+    ):
         return np.broadcast_to(c, shape)  # a partial that did not depend on the other operand
     extra = len(c.shape) - len(shape)
-    axes = (*range(extra), *(extra + i for i, n in enumerate(shape) if n == 1 and c.shape[extra + i] != 1))
+    axes = (
+        *range(extra),
+        *(extra + i for i, n in enumerate(shape) if n == 1 and c.shape[extra + i] != 1),
+    )
     if axes:
         c = reduce(c, axis=axes)
     return c.reshape(shape) if c.shape != shape else c

@@ -31,7 +31,9 @@ def forward_run(graph: Graph, *values: Any) -> Run:
         except Exception as error:
             where = f"\n  {node.line.shown()}" if node.line else ""
             raise ArgumentError(f"{node.op.name} failed: {error}{where}") from error
-        known[node] = out if isinstance(out, tuple) or hasattr(out, "dtype") else np.asarray(out)[()]
+        known[node] = (
+            out if isinstance(out, tuple) or hasattr(out, "dtype") else np.asarray(out)[()]
+        )
     return Run(graph, known)
 
 
@@ -41,13 +43,25 @@ def _leaf_values(graph: Graph, values: Sequence[Any]) -> list[Any]:
         flat = list(values)
     else:
         if len(values) != len(graph.inputs):
-            raise ArgumentError(f"{graph.name} takes {len(graph.inputs)} arguments, got {len(values)}")
+            raise ArgumentError(
+                f"{graph.name} takes {len(graph.inputs)} arguments, got {len(values)}"
+            )
         flat = []
         for value, structure in zip(values, graph.inputs, strict=True):
             leaves, given = flatten(value)
             if given != structure:
-                raise ArgumentError(f"an argument has the structure {given}, it was recorded with {structure}")
-            flat += [v for v in leaves if isinstance(v, (np.ndarray, np.generic, float, int, complex)) and not isinstance(v, bool) or hasattr(v, "_value")]
+                raise ArgumentError(
+                    f"an argument has the structure {given}, it was recorded with {structure}"
+                )
+            flat += [
+                v
+                for v in leaves
+                if (
+                    isinstance(v, (np.ndarray, np.generic, float, int, complex))
+                    and not isinstance(v, bool)
+                )
+                or hasattr(v, "_value")
+            ]
     if len(flat) != len(graph.leaves):
         raise ArgumentError(f"{graph.name} has {len(graph.leaves)} leaves, got {len(flat)} values")
     found = []
@@ -56,7 +70,9 @@ def _leaf_values(graph: Graph, values: Sequence[Any]) -> list[Any]:
         if array.dtype.kind in "iub" and leaf.dtype.kind in "fc":
             array = array.astype(leaf.dtype)
         if array.shape != leaf.shape and not (array.size == 1 and leaf.size == 1):
-            raise ShapeError(f"leaf {leaf.name} was recorded with shape {leaf.shape}, got {array.shape}")
+            raise ShapeError(
+                f"leaf {leaf.name} was recorded with shape {leaf.shape}, got {array.shape}"
+            )
         found.append(array.reshape(leaf.shape)[()])
     return found
 
@@ -98,7 +114,9 @@ class Run:
         found = self.graph.node(node)
         adjoint = unmasked(self._known_adjoints().get(found))
         if adjoint is None:
-            return np.zeros(found.shape, found.dtype if found.dtype.kind in "fc" else np.float64)[()]
+            return np.zeros(found.shape, found.dtype if found.dtype.kind in "fc" else np.float64)[
+                ()
+            ]
         return adjoint
 
     def status(self, node: Key) -> str:
@@ -133,8 +151,12 @@ class Run:
         parent, child = self._edge(parent, child)
         bound = self._bind(child)
         if child.dtype == object:
-            raise DerivativeError(f"{child.op.name} has several results; ask for the edge of one of them")
-        matrix = np.zeros((child.size, parent.size), np.result_type(parent.dtype, child.dtype, np.float16))
+            raise DerivativeError(
+                f"{child.op.name} has several results; ask for the edge of one of them"
+            )
+        matrix = np.zeros(
+            (child.size, parent.size), np.result_type(parent.dtype, child.dtype, np.float16)
+        )
         with np.errstate(all="ignore"):
             for k in range(child.size):
                 seed = unit(child.shape, child.dtype, k)
@@ -172,7 +194,9 @@ class Run:
         if seed is None:
             if len(outputs) != 1 or outputs[0].size != 1:
                 shapes = ", ".join(str(o.shape) for o in outputs)
-                raise ShapeError(f"backward needs a seed: the output has shape {shapes}, and only a scalar's adjoint is 1 by itself")
+                raise ShapeError(
+                    f"backward needs a seed: the output has shape {shapes}, and only a scalar's adjoint is 1 by itself"
+                )
             seeds = [np.ones(outputs[0].shape)]
         else:
             seeds = flatten(seed)[0] if len(outputs) > 1 else [seed]
@@ -181,7 +205,9 @@ class Run:
         found = []
         for out, start in zip(outputs, seeds, strict=True):
             if out.dtype.kind not in "fc":
-                raise DerivativeError(f"the output is of type {out.dtype.name} and has no derivative")
+                raise DerivativeError(
+                    f"the output is of type {out.dtype.name} and has no derivative"
+                )
             array = np.asarray(start, out.dtype)
             if array.size != out.size:
                 raise ShapeError(f"the seed has shape {array.shape}, the output {out.shape}")

@@ -86,7 +86,9 @@ def _widened(arg: Any) -> Any:
     return structure.unflatten([wide(v) for v in leaves])
 
 
-def _pulled_back(f: Callable[..., Any], point: Sequence[Any], rng: np.random.Generator) -> Callable[..., Any]:
+def _pulled_back(
+    f: Callable[..., Any], point: Sequence[Any], rng: np.random.Generator
+) -> Callable[..., Any]:
     """x ↦ (∂f/∂x)ᵀ·seed for one fixed random seed: what the next order differentiates."""
     out = vjp(f, *point)[0]
     leaves, structure = flatten(out)
@@ -97,7 +99,9 @@ def _pulled_back(f: Callable[..., Any], point: Sequence[Any], rng: np.random.Gen
 class _Checker:
     """One order of one function at one point."""
 
-    def __init__(self, f: Any, point: Any, check: Check, k: int, rtol: float, rng: np.random.Generator):
+    def __init__(
+        self, f: Any, point: Any, check: Check, k: int, rtol: float, rng: np.random.Generator
+    ):
         self.f, self.point, self.check, self.k, self.rtol, self.rng = f, point, check, k, rtol, rng
 
     def run(self) -> None:
@@ -106,7 +110,9 @@ class _Checker:
         kinks = [n for n in graph.nodes if run.at_kink(n)]
         self.check.kinks += [_named(n) for n in kinks]
         self._check_edges(graph, run, set(kinks))
-        if self.k == 1 or not self.check.kinks:  # at a kink the gradient jumps: no second difference
+        if (
+            self.k == 1 or not self.check.kinks
+        ):  # at a kink the gradient jumps: no second difference
             self._check_whole(graph, bool(kinks))
 
     # -- the function as a whole -------------------------------------------------------------
@@ -121,7 +127,9 @@ class _Checker:
             self.check.directions += 1
 
             def at(t: float, u: Arrays = u) -> Arrays:
-                moved = dict(zip(leaves, (v + t * d for v, d in zip(values, u, strict=True)), strict=True))
+                moved = dict(
+                    zip(leaves, (v + t * d for v, d in zip(values, u, strict=True)), strict=True)
+                )
                 result = self.f(*self._repacked(graph, {**start, **moved}))
                 return [_array(o) for o in flatten(result)[0]]
 
@@ -149,14 +157,24 @@ class _Checker:
         packed = []
         for arg in self.point:
             leaves, structure = flatten(arg)
-            numeric = [isinstance(v, (np.ndarray, np.generic, float, int, complex)) and not isinstance(v, bool) for v in leaves]
-            packed.append(structure.unflatten([values[next(left)] if n else v for v, n in zip(leaves, numeric, strict=True)]))
+            numeric = [
+                isinstance(v, (np.ndarray, np.generic, float, int, complex))
+                and not isinstance(v, bool)
+                for v in leaves
+            ]
+            packed.append(
+                structure.unflatten(
+                    [values[next(left)] if n else v for v, n in zip(leaves, numeric, strict=True)]
+                )
+            )
         return packed
 
     def _modes_of_whole(self, graph: Graph, leaves: list[Node], u: Arrays) -> dict[str, Any]:
         """Per mode a function that gives ⟨v, Ju⟩ for an output direction v, or J u itself."""
         moving = dict(zip(leaves, u, strict=True))
-        tangents = self._repacked(graph, {n: moving.get(n, np.zeros(n.shape)) for n in graph.leaves})
+        tangents = self._repacked(
+            graph, {n: moving.get(n, np.zeros(n.shape)) for n in graph.leaves}
+        )
         found: dict[str, Any] = {}
         if "reverse" in self.check.modes:
             found["reverse"] = self._reverse_of_whole(u, leaves, graph)
@@ -164,7 +182,9 @@ class _Checker:
             found["forward"] = [_array(t) for t in flatten(jvp(self.f, self.point, tangents)[1])[0]]
         return found
 
-    def _reverse_of_whole(self, u: Arrays, leaves: list[Node], graph: Graph) -> Callable[[Arrays], float]:
+    def _reverse_of_whole(
+        self, u: Arrays, leaves: list[Node], graph: Graph
+    ) -> Callable[[Arrays], float]:
         out, pullback = vjp(self.f, *self.point)
         structure = flatten(out)[1]
 
@@ -213,13 +233,21 @@ class _Checker:
             if "forward" in self.check.modes:
                 ts = [u if k == slot else None for k in range(len(node[RULE].positions))]
                 t = unmasked(node[RULE].push(ts, bound))
-                found["forward"] = [_array(p) for p in t] if several else [np.broadcast_to(_array(t), node.shape)]
+                found["forward"] = (
+                    [_array(p) for p in t] if several else [np.broadcast_to(_array(t), node.shape)]
+                )
             self._compare(at, [u], found, [x], at_kink, (node, position))
 
     # -- comparing -----------------------------------------------------------------------------
 
     def _compare(
-        self, at: Callable[[float], Arrays], u: Arrays, found: dict[str, Any], x: Arrays, at_kink: bool, edge: Any
+        self,
+        at: Callable[[float], Arrays],
+        u: Arrays,
+        found: dict[str, Any],
+        x: Arrays,
+        at_kink: bool,
+        edge: Any,
     ) -> None:
         """Raise unless each mode's derivative along u is what differences say it is."""
         scale = 1.0 / (1.0 + max((float(np.max(np.abs(d), initial=0.0)) for d in u), default=0.0))
@@ -231,7 +259,9 @@ class _Checker:
         v = directions([np.asarray(s) for s in slope.value], self.rng)
         for mode, what in found.items():
             if callable(what):
-                pairs = [(what(v), inner(v, slope.value), inner([np.abs(a) for a in v], slope.error))]
+                pairs = [
+                    (what(v), inner(v, slope.value), inner([np.abs(a) for a in v], slope.error))
+                ]
                 between = [(inner(v, sides[0]), inner(v, sides[1]))] if sides else None
             else:
                 pairs = list(zip(what, slope.value, slope.error, strict=True))
@@ -239,7 +269,9 @@ class _Checker:
             for i, (ours, theirs, error) in enumerate(pairs):
                 self._judge(mode, ours, theirs, error, between[i] if between else None, edge)
 
-    def _judge(self, mode: str, ours: Any, theirs: Any, error: Any, between: Any, edge: Any) -> None:
+    def _judge(
+        self, mode: str, ours: Any, theirs: Any, error: Any, between: Any, edge: Any
+    ) -> None:
         ours, theirs = np.asarray(ours), np.asarray(theirs)
         off = np.abs(ours - theirs)
         allowed = self.rtol * (1.0 + np.abs(theirs)) + 10 * np.asarray(error)

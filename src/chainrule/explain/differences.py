@@ -36,11 +36,12 @@ def central(at: Evaluate, scale: float) -> Slope:
         used += 4
         value = [(8 * (q - r) - (p - s)) / (12 * h) for p, q, r, s in zip(a, b, c, d, strict=True)]
         coarse = [(q - r) / (2 * h) for q, r in zip(b, c, strict=True)]
-        rounding = [np.finfo(np.float64).eps * (np.abs(q) + np.abs(r)) / h for q, r in zip(b, c, strict=True)]
-        # Fourth order is about (error of second order)² better; its own error is below this.
-        error = [
-            np.abs(v - w) * step + e for v, w, e in zip(value, coarse, rounding, strict=True)
+        rounding = [
+            np.finfo(np.float64).eps * (np.abs(q) + np.abs(r)) / h
+            for q, r in zip(b, c, strict=True)
         ]
+        # Fourth order is about (error of second order)² better; its own error is below this.
+        error = [np.abs(v - w) * step + e for v, w, e in zip(value, coarse, rounding, strict=True)]
         largest = max((float(np.max(e, initial=0.0)) for e in error), default=0.0)
         if largest < least or best is None:
             best, least = Slope(value, error, 0), largest

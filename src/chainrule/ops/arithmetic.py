@@ -26,16 +26,22 @@ def _masked_product(x: Any, y: Any) -> tuple[Op, list[Any]] | None:
     """`(x > 0) * f(x)`: a boolean factor is a mask, and what it hides is structurally zero."""
     if x is y:
         return _square_of_root(x)
-    if getattr(y, "dtype", None) == bool:
+    if _is_mask(y):
         return multiply_mask, [x, y]
-    if getattr(x, "dtype", None) == bool:
+    if _is_mask(x):
         return multiply_mask, [y, x]
     return None
 
 
+def _is_mask(value: Any) -> bool:
+    return hasattr(value, "dtype") and value.dtype.kind == "b"
+
+
 def is_root(node: Any) -> bool:
     """Whether a recorded node is a square root whose argument is differentiated."""
-    return node.rule is not None and node.rule.op is sqrt and bool(node.parents) and node.args is None
+    return (
+        node.rule is not None and node.rule.op is sqrt and bool(node.parents) and node.args is None
+    )
 
 
 def _square_of_root(x: Any, y: Any = 2) -> tuple[Op, list[Any]] | None:
@@ -73,10 +79,22 @@ divide = elementwise(
     numpy=(np.divide,),
     reference=np.divide,
 )
-negative = elementwise("negative", operator.neg, (-1,), samples=holomorphic, numpy=(np.negative,), reference=np.negative)
-positive = elementwise("positive", operator.pos, (1,), samples=holomorphic, numpy=(np.positive,), reference=np.positive)
+negative = elementwise(
+    "negative",
+    operator.neg,
+    (-1,),
+    samples=holomorphic,
+    numpy=(np.negative,),
+    reference=np.negative,
+)
+positive = elementwise(
+    "positive", operator.pos, (1,), samples=holomorphic, numpy=(np.positive,), reference=np.positive
+)
 reciprocal = elementwise(
-    "reciprocal", np.reciprocal, (lambda out: -(out * out),), samples=within(0.4, 2.0, complex_too=True)
+    "reciprocal",
+    np.reciprocal,
+    (lambda out: -(out * out),),
+    samples=within(0.4, 2.0, complex_too=True),
 )
 
 
@@ -104,16 +122,37 @@ power = elementwise(
     variant=_square_of_root,
 )
 square = elementwise(
-    "square", np.square, (lambda x: 2 * x,), samples=holomorphic, edges=points(0.0), variant=_square_of_root
+    "square",
+    np.square,
+    (lambda x: 2 * x,),
+    samples=holomorphic,
+    edges=points(0.0),
+    variant=_square_of_root,
 )
 sqrt = elementwise(
-    "sqrt", np.sqrt, (lambda out: 0.5 / out,), samples=within(0.2, 3.0, complex_too=True), edges=points(1e-300, 1e300)
+    "sqrt",
+    np.sqrt,
+    (lambda out: 0.5 / out,),
+    samples=within(0.2, 3.0, complex_too=True),
+    edges=points(1e-300, 1e300),
 )
-cbrt = elementwise("cbrt", np.cbrt, (lambda out: 1 / (3 * out * out),), samples=within(0.2, 3.0), edges=points(-8.0))
+cbrt = elementwise(
+    "cbrt",
+    np.cbrt,
+    (lambda out: 1 / (3 * out * out),),
+    samples=within(0.2, 3.0),
+    edges=points(-8.0),
+)
 
 floor_divide = elementwise(
-    "floor_divide", operator.floordiv, ZERO, inputs=("x", "y"), samples=away_from_jumps,
-    numpy=(np.floor_divide,), reference=np.floor_divide, kinks=lambda x, y: np.equal(x % y, 0),
+    "floor_divide",
+    operator.floordiv,
+    ZERO,
+    inputs=("x", "y"),
+    samples=away_from_jumps,
+    numpy=(np.floor_divide,),
+    reference=np.floor_divide,
+    kinks=lambda x, y: np.equal(x % y, 0),
 )
 remainder = elementwise(
     "remainder",

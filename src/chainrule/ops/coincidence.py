@@ -73,9 +73,21 @@ def rounding(values: Any) -> float:
 
 
 def mean_of_equals(bar: Any, same: Any) -> Any:
-    """Each adjoint (or tangent) replaced by the mean over the values that coincide with its own."""
+    """Each adjoint (or tangent) replaced by the mean over the values that coincide with its own.
+
+    Where they are equal already nothing is done: the mean would hide how they depend on the values.
+    """
     share = (same / same.sum(axis=-1, keepdims=True)).astype(bar.dtype)
+    value = plain(bar)
+    if negligible((share @ value[..., None])[..., 0] - value, value):
+        return bar
     return (share @ bar[..., None])[..., 0]
+
+
+def negligible(found: Any, scale: Any) -> bool:
+    """Whether `found` is rounding beside `scale`."""
+    found, scale = np.abs(plain(found)), np.max(np.abs(plain(scale)), initial=0.0)
+    return bool(np.all(found <= np.sqrt(np.finfo(found.dtype).eps) * scale))
 
 
 def off_diagonal(same: Any) -> Any:
@@ -91,20 +103,26 @@ def splitting(values: Any) -> Any:
 # -- the second look -------------------------------------------------------------------------
 
 
-def changes(parts: Any, out: Any, change: Parts, what: str) -> list[Any]:
-    """How the adjoints `parts` change when the results of the op change; None where they do not."""
-    if not hasattr(out, "node"):
-        raise NeedsHistoryError(what)
-    if not all(hasattr(p, "along") for p in parts if hasattr(p, "node")):
+def limit(numerator: Any, lanes: Any, scale: Any, out: Any, change: Parts, what: str) -> Any:
+    """The derivative of a numerator when the results of the op change; there it must be 0 itself.
+
+    Nor may these lanes depend on what the op was computed from, except through the op's results:
+    then the quotient would have another limit.
+    """
+    refuse_dependence(numerator, lanes, scale, what)
+    if not hasattr(numerator, "node"):
+        return np.zeros_like(numerator)
+    if not hasattr(numerator, "along"):
         raise DegenerateError(what)
-    return [p.along(out.node, change) if hasattr(p, "node") else None for p in parts]
+    found, leak = numerator.along(out.node, change, lanes)
+    if leak > np.sqrt(np.finfo(numerator.dtype).eps):
+        raise DegenerateError(what)
+    return np.zeros_like(plain(numerator)) if found is None else found
 
 
 def refuse_dependence(found: Any, lanes: Any, scale: Any, what: str) -> None:
     """Raise unless `found`, which any choice of basis would change, vanishes in these lanes."""
-    found, scale = np.abs(plain(found)), np.max(np.abs(plain(scale)), initial=0.0)
-    limit = np.sqrt(np.finfo(found.dtype).eps) * scale
-    if np.any(found * lanes > limit):
+    if not negligible(plain(found) * lanes, scale):
         raise DegenerateError(what)
 
 

@@ -25,7 +25,10 @@ def _integers() -> list[Sample]:
 
 
 def _with_specials() -> list[Sample]:
-    return [sample(np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1.5])), sample(draw((2, 3), -2, 2))]
+    return [
+        sample(np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1.5])),
+        sample(draw((2, 3), -2, 2)),
+    ]
 
 
 def _compare(ufunc: np.ufunc, **fields: Any) -> Op:
@@ -52,7 +55,11 @@ bitwise_and = elementwise("bitwise_and", np.bitwise_and, ZERO, inputs=TWO, sampl
 bitwise_or = elementwise("bitwise_or", np.bitwise_or, ZERO, inputs=TWO, samples=_integers)
 bitwise_xor = elementwise("bitwise_xor", np.bitwise_xor, ZERO, inputs=TWO, samples=_integers)
 invert = elementwise(
-    "invert", np.invert, ZERO, inputs=ONE, samples=lambda: [sample(np.array([True, False])), sample(np.array([1, 5]))]
+    "invert",
+    np.invert,
+    ZERO,
+    inputs=ONE,
+    samples=lambda: [sample(np.array([True, False])), sample(np.array([1, 5]))],
 )
 
 isnan = elementwise("isnan", np.isnan, ZERO, inputs=ONE, samples=_with_specials)

@@ -23,7 +23,16 @@ from chainrule.core.op import (
 )
 from chainrule.core.spec import Spec, broadcast_shapes, dummy
 
-__all__ = ["NOT_WRITTEN", "ZERO", "Gate", "composite", "elementwise", "linear", "multilinear", "rules"]
+__all__ = [
+    "NOT_WRITTEN",
+    "ZERO",
+    "Gate",
+    "composite",
+    "elementwise",
+    "linear",
+    "multilinear",
+    "rules",
+]
 
 NAMES = ("x", "y", "z", "w")
 Factor = Function | Gate | int | None
@@ -53,7 +62,9 @@ def elementwise(
 
 def elementwise_spec(forward: Function) -> Function:
     def spec(*inputs: Any, **attrs: Any) -> Spec:
-        shape = broadcast_shapes([np.shape(i) if not hasattr(i, "shape") else i.shape for i in inputs])
+        shape = broadcast_shapes(
+            [np.shape(i) if not hasattr(i, "shape") else i.shape for i in inputs]
+        )
         ones = [np.ones((), i.dtype) if hasattr(i, "dtype") else i for i in inputs]
         with np.errstate(all="ignore"):  # one need not lie in the domain; only the dtype counts
             return Spec(shape, np.asarray(forward(*ones, **attrs)).dtype)
@@ -87,7 +98,9 @@ def linear(
     """An op that is linear, all differentiable inputs together.  A variadic op has inputs ("xs",)."""
     transposes = (transpose,) if callable(transpose) else tuple(transpose)
     derivative = Linear(transposes, selects, fills)
-    return register(Op(name, forward, inputs, derivative, spec or running_spec(forward), samples, **fields))
+    return register(
+        Op(name, forward, inputs, derivative, spec or running_spec(forward), samples, **fields)
+    )
 
 
 def multilinear(
@@ -102,7 +115,9 @@ def multilinear(
 ) -> Op:
     """An op that is linear in each input while the others are held."""
     derivative = Multilinear(tuple(transposes))
-    return register(Op(name, forward, inputs, derivative, spec or running_spec(forward), samples, **fields))
+    return register(
+        Op(name, forward, inputs, derivative, spec or running_spec(forward), samples, **fields)
+    )
 
 
 def rules(
@@ -119,9 +134,12 @@ def rules(
 ) -> Op:
     """An op with a reverse rule (of `g`) and a forward rule (of `t`) per input, or a given derivative."""
     if derivative is None:
-        assert reverse is not None and push is not None
+        assert reverse is not None
+        assert push is not None
         derivative = Rules(tuple(reverse), tuple(push))
-    return register(Op(name, forward, inputs, derivative, spec or running_spec(forward), samples, **fields))
+    return register(
+        Op(name, forward, inputs, derivative, spec or running_spec(forward), samples, **fields)
+    )
 
 
 def composite(
@@ -133,4 +151,15 @@ def composite(
     **fields: Any,
 ) -> Op:
     """A function written in other ops: recorded as those, listed and tested like any op."""
-    return register(Op(name, expand, inputs, NOT_WRITTEN, running_spec(expand), samples, expand=expand, **fields))
+    return register(
+        Op(
+            name,
+            expand,
+            inputs,
+            NOT_WRITTEN,
+            running_spec(expand),
+            samples,
+            expand=expand,
+            **fields,
+        )
+    )

@@ -11,10 +11,11 @@ from chainrule.core.op import Sample, sample
 from chainrule.core.parts import Parts
 from chainrule.core.spec import Spec
 from chainrule.ops.coincidence import (
+    NeedsHistoryError,
     PartsOfValues,
-    changes,
     coinciding,
     first_order_only,
+    limit,
     mean_of_equals,
     message,
     off_diagonal,
@@ -66,17 +67,18 @@ def _refuse_phase(turned: Any, scale: Any) -> None:
 
 def _pull_coinciding(g: Any, a: Any, out: Any, same: Any, UPLO: str) -> Any:
     """As `_pull_eigh`, with limits for the quotients 0/0 of pairs that coincide."""
-    (w, v), (for_values, for_vectors) = plain(out), g
-    what = message("eigenvalues", w, same)
-    change = splitting(w)
-    moved = changes([for_vectors], out, Parts([change, None]), what)[0]
-    given, pairs = plain(for_vectors), off_diagonal(same)
-    turned = adjoint(v) @ given
-    refuse_dependence(turned - adjoint(turned), pairs, given, what)
-    _refuse_phase(turned, given)
-    inside = gaps(w, same) * turned
-    if moved is not None:
-        inside = inside + gaps(change, ~pairs) * (adjoint(v) @ moved)
+    what = message("eigenvalues", plain(out)[0], same)
+    if not hasattr(out, "node"):
+        raise NeedsHistoryError(what)
+    w, v = results(out)
+    for_values, for_vectors = g
+    turned = adjoint(v) @ for_vectors
+    numerator = turned - adjoint(turned)
+    _refuse_phase(turned, for_vectors)
+    w, v = plain(w), plain(v)
+    pairs, change = off_diagonal(same), splitting(w)
+    limits = limit(numerator, pairs, for_vectors, out, Parts([change, None]), what)
+    inside = 0.5 * (gaps(w, same) * plain(numerator) + gaps(change, ~pairs) * limits)
     if for_values is not None:
         inside = inside + plain(for_values)[..., None, :] * np.eye(w.shape[-1], dtype=w.dtype)
     found = to_triangle(v @ inside @ adjoint(v), UPLO == "L")

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.op import Sample, sample
+from chainrule.core.masked import plain, within
+from chainrule.core.op import Rules, Sample, sample
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
-from chainrule.ops.define import ZERO, composite, elementwise, rules
+from chainrule.ops.define import ZERO, composite, rules
 from chainrule.ops.indexing import take_index
 from chainrule.ops.joining import as_array, concatenate
 from chainrule.ops.ordering import argsort
@@ -60,27 +61,35 @@ def _line(x: Any, x0: Any, y0: Any, slope: Any, sloped: Any) -> Any:
     return y0 + np.where(used, slope, 0.0) * np.where(used, x - x0, 0.0)
 
 
-def _if_sloped(sloped: Any, factor: Any) -> Any:
-    return np.where(sloped, factor, np.zeros((), factor.dtype))
+def _if_sloped(factor: Any, sloped: Any) -> Any:
+    return within(factor, plain(sloped))
 
 
-line = elementwise(
+REVERSE = (
+    lambda g, slope, sloped: _if_sloped(g * slope, sloped),
+    lambda g, slope, sloped: _if_sloped(-g * slope, sloped),
+    lambda g: g,
+    lambda g, x, x0, sloped: _if_sloped(g * (x - x0), sloped),
+    None,
+)
+FORWARD = (
+    lambda t, slope, sloped: _if_sloped(t * slope, sloped),
+    lambda t, slope, sloped: _if_sloped(-t * slope, sloped),
+    lambda t: t,
+    lambda t, x, x0, sloped: _if_sloped(t * (x - x0), sloped),
+    None,
+)
+line = rules(
     "line",
     _line,
-    (
-        lambda slope, sloped: _if_sloped(sloped, slope),
-        lambda slope, sloped: _if_sloped(sloped, -slope),
-        1,
-        lambda x, x0, sloped: _if_sloped(sloped, x - x0),
-        None,
-    ),
+    derivative=Rules(REVERSE, FORWARD, elementwise=True),
     inputs=("x", "x0", "y0", "slope", "sloped"),
     samples=lambda: [
         sample(*(draw((3,), -2, 2, k) for k in range(4)), np.array([True, False, True])),
         sample(*(draw((), -2, 2, k) for k in range(4)), np.True_),
     ],
     kinks=lambda x, x0, y0, slope, sloped: np.equal(x, x0),
-    doc="y0 + slope·(x - x0) where it is sloped, else y0.",
+    doc="y0 + slope·(x - x0) where it is sloped, else y0, to which x is a structural zero.",
 )
 
 

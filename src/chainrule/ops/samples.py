@@ -38,7 +38,10 @@ def pairs_within(
     def samples() -> list[Sample]:
         found = [sample(draw(a, *first), draw(b, *second, seed=1)) for a, b in BROADCAST]
         found.append(
-            sample(draw((3,), *first).astype(np.float32), draw((3,), *second, seed=1).astype(np.float32))
+            sample(
+                draw((3,), *first).astype(np.float32),
+                draw((3,), *second, seed=1).astype(np.float32),
+            )
         )
         if complex_too:
             found.append(
@@ -61,7 +64,9 @@ def point_pairs(*values: tuple[float, float]) -> Samples:
     return lambda: [sample(np.float64(a), np.float64(b)) for a, b in values]
 
 
-def of_shapes(*shapes: tuple[int, ...], low: float = -2.0, high: float = 2.0, **attrs: object) -> Samples:
+def of_shapes(
+    *shapes: tuple[int, ...], low: float = -2.0, high: float = 2.0, **attrs: object
+) -> Samples:
     """One float64 sample per shape, all with the same attrs."""
     return lambda: [sample(draw(s, low, high), **attrs) for s in shapes]
 

@@ -12,12 +12,14 @@ from chainrule.core.parts import Parts
 from chainrule.core.spec import Spec
 from chainrule.errors import ShapeError
 from chainrule.ops.coincidence import (
+    NeedsHistoryError,
     PartsOfValues,
-    changes,
     coinciding,
     first_order_only,
+    limit,
     mean_of_equals,
     message,
+    negligible,
     off_diagonal,
     refuse_dependence,
     results,
@@ -72,23 +74,32 @@ def _pairs(zero: Any) -> Any:
     return zero[..., None, :] & zero[..., :, None]
 
 
+class Numerators(NamedTuple):
+    """What is divided by sⱼ − sᵢ, by sᵢ + sⱼ, and (of what leaves the spaces of U and V) by s."""
+
+    minus: Any
+    plus: Any
+    outside_u: Any
+    outside_v: Any
+
+
 # -- reverse ---------------------------------------------------------------------------------
 
 
 def _pull_svd(g: Any, a: Any, out: Any, full_matrices: bool) -> Any:
-    """U (s̄ + ½(Y + Yᴴ + Z − Zᴴ)) Vᴴ and what leaves the spaces of U and V; see `_from_vectors`."""
+    """U s̄ Vᴴ, and what Ū and V̄ add: see `_numerators` and `_assembled`."""
     u, s, vh = results(out)
     for_u, for_s, for_vh = g
     same, zero, k = coinciding(plain(s)), _zero(plain(s)), s.shape[-1]
     if for_u is None and for_vh is None:
         inside = for_s if same is None else mean_of_equals(for_s, same)
-        return (u[..., :k] * np.where(zero, 0, inside)[..., None, :]) @ vh[..., :k, :]
+        if not negligible(plain(inside) * zero, inside):
+            inside = np.where(zero, 0, inside)
+        return (u[..., :k] * inside[..., None, :]) @ vh[..., :k, :]
     if same is not None or (zero.any() and _meets_zero(u, vh)):
         return _pull_coinciding(g, a, out, same)
-    u, for_u = _thin(u, for_u, k)
-    v, for_v = _thin(adjoint(vh), None if for_vh is None else adjoint(for_vh), k)
-    _refuse_phase(u, v, for_u, for_v)
-    found = _from_vectors(u, v, for_u, for_v, _regular_tables(s, None))
+    u, v, parts = _numerators(u, s, vh, g)
+    found = _assembled(u, v, parts, _regular_tables(s, None))
     return found if for_s is None else found + (u * for_s[..., None, :]) @ adjoint(v)
 
 
@@ -98,7 +109,7 @@ def _meets_zero(u: Any, vh: Any) -> bool:
 
 
 def _thin(u: Any, g: Any, k: int) -> tuple[Any, Any]:
-    """The first k columns of u and their adjoint, which the null space turns with them adds to."""
+    """The first k columns of u and their adjoint, to which that of the null space adds."""
     first = u[..., :k] if u.shape[-1] > k else u
     if g is None:
         return first, np.zeros(first.shape, first.dtype)
@@ -110,61 +121,59 @@ def _thin(u: Any, g: Any, k: int) -> tuple[Any, Any]:
     return first, g[..., :k] - null @ (adjoint(for_null) @ first)
 
 
-def _from_vectors(u: Any, v: Any, for_u: Any, for_v: Any, tables: Tables) -> Any:
-    """What Ū and V̄ add: with M = UᴴŪ and K = VᴴV̄, Y = (M + K)/(sⱼ − sᵢ), Z = (M − K)/(sᵢ + sⱼ)."""
+def _numerators(u: Any, s: Any, vh: Any, g: Any) -> tuple[Any, Any, Numerators]:
+    """U, V, and with M = UᴴŪ and K = VᴴV̄ the skew parts of M + K and M − K, Ū − U M and V̄ − V K."""
+    for_u, _, for_vh = g
+    u, for_u = _thin(u, for_u, s.shape[-1])
+    v, for_v = _thin(adjoint(vh), None if for_vh is None else adjoint(for_vh), s.shape[-1])
     m, k = adjoint(u) @ for_u, adjoint(v) @ for_v
-    y, z = tables.minus * (m + k), tables.plus * (m - k)
-    found = u @ (0.5 * (y + adjoint(y) + z - adjoint(z))) @ adjoint(v)
+    if u.dtype.kind == "c":
+        phase = np.diagonal(plain(m + k), axis1=-2, axis2=-1).imag
+        refuse_dependence(phase, True, _largest(g), PHASE)
+    parts = Numerators(*(x - adjoint(x) for x in (m + k, m - k)), for_u - u @ m, for_v - v @ k)
+    return u, v, parts
+
+
+def _largest(g: Any) -> Any:
+    sizes = [np.max(np.abs(plain(p)), initial=0.0) for p in (g[0], g[2]) if p is not None]
+    return max(sizes)
+
+
+def _assembled(u: Any, v: Any, parts: Numerators, tables: Tables) -> Any:
+    """U ½(minus/(sⱼ − sᵢ) + plus/(sᵢ + sⱼ)) Vᴴ + (outside_u/s) Vᴴ + U (outside_v/s)ᴴ."""
+    inside = 0.5 * (tables.minus * parts.minus + tables.plus * parts.plus)
+    found = u @ inside @ adjoint(v)
     inverse = tables.inverse[..., None, :]
     if u.shape[-2] > u.shape[-1]:
-        found = found + ((for_u - u @ m) * inverse) @ adjoint(v)
+        found = found + (parts.outside_u * inverse) @ adjoint(v)
     if v.shape[-2] > v.shape[-1]:
-        found = found + u @ adjoint((for_v - v @ k) * inverse)
+        found = found + u @ adjoint(parts.outside_v * inverse)
     return found
-
-
-def _refuse_phase(u: Any, v: Any, for_u: Any, for_v: Any) -> None:
-    if u.dtype.kind == "c":
-        u, v, for_u, for_v = plain(u), plain(v), plain(for_u), plain(for_v)
-        turned = np.sum(u.conj() * for_u, axis=-2) + np.sum(v.conj() * for_v, axis=-2)
-        size = max(np.max(np.abs(for_u), initial=0.0), np.max(np.abs(for_v), initial=0.0))
-        refuse_dependence(turned.imag, True, size, PHASE)
 
 
 def _pull_coinciding(g: Any, a: Any, out: Any, same: Any) -> Any:
     """As `_pull_svd`, with limits for the quotients 0/0 where singular values coincide or are 0."""
-    (u, s, vh), (for_u, for_s, for_vh) = plain(out), g
-    k, zero = s.shape[-1], _zero(s)
+    s = plain(out)[1]
     what = ZERO if same is None else message("singular values", s, same)
-    same = np.broadcast_to(np.eye(k, dtype=bool), (*s.shape, k)) if same is None else same
-    change = splitting(s)
-    given = [p for p in (for_u, for_vh) if p is not None]
-    moved = changes(given, out, Parts([None, change, None]), what)
-    moved_u = moved.pop(0) if for_u is not None else None
-    moved_v = moved.pop(0) if for_vh is not None else None
-    thin_u, for_u = _thin(u, plain(for_u), k)
-    thin_v, for_v = _thin(adjoint(vh), None if for_vh is None else adjoint(plain(for_vh)), k)
-    _refuse_phase(thin_u, thin_v, for_u, for_v)
-    _refuse_poles(thin_u, thin_v, for_u, for_v, same, zero, what)
-    pairs = off_diagonal(same)
-    found = _from_vectors(thin_u, thin_v, for_u, for_v, _regular_tables(s, same))
-    limits = _tables(change, ~pairs, ~_pairs(zero), ~zero)
-    moved_u = _thin(u, moved_u, k)[1]
-    moved_v = _thin(adjoint(vh), None if moved_v is None else adjoint(moved_v), k)[1]
-    found = found + _from_vectors(thin_u, thin_v, moved_u, moved_v, limits)
-    if for_s is not None:
-        found = found + (thin_u * plain(for_s)[..., None, :]) @ adjoint(thin_v)
+    if not hasattr(out, "node"):
+        raise NeedsHistoryError(what)
+    if same is None:
+        same = np.broadcast_to(np.eye(s.shape[-1], dtype=bool), (*s.shape, s.shape[-1]))
+    pairs, zero, change = off_diagonal(same), _zero(s), splitting(s)
+    u, v, parts = _numerators(*results(out), g)
+    lanes = Numerators(pairs, _pairs(zero), zero[..., None, :], zero[..., None, :])
+    moved = Parts([None, change, None])
+    limits = [
+        limit(n, where, _largest(g), out, moved, what)
+        for n, where in zip(parts, lanes, strict=True)
+    ]
+    u, v, parts = plain(u), plain(v), Numerators(*(plain(n) for n in parts))
+    found = _assembled(u, v, parts, _regular_tables(s, same))
+    tables = _tables(change, ~pairs, ~_pairs(zero), ~zero)
+    found = found + _assembled(u, v, Numerators(*limits), tables)
+    if g[1] is not None:
+        found = found + (u * plain(g[1])[..., None, :]) @ adjoint(v)
     return first_order_only(found, a, *(p for p in g if p is not None))
-
-
-def _refuse_poles(u: Any, v: Any, for_u: Any, for_v: Any, same: Any, zero: Any, what: str) -> None:
-    """Raise where a quotient is not 0/0 but something/0."""
-    m, k = adjoint(u) @ for_u, adjoint(v) @ for_v
-    size = max(np.max(np.abs(for_u), initial=0.0), np.max(np.abs(for_v), initial=0.0))
-    refuse_dependence(m + k - adjoint(m + k), off_diagonal(same), size, what)
-    refuse_dependence(m - k - adjoint(m - k), _pairs(zero), size, what)
-    refuse_dependence(for_u - u @ m, zero[..., None, :], size, ZERO)
-    refuse_dependence(for_v - v @ k, zero[..., None, :], size, ZERO)
 
 
 # -- forward ---------------------------------------------------------------------------------

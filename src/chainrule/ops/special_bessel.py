@@ -69,6 +69,7 @@ def bessel(name: str, below: float, above: float, samples: Samples, edges: Sampl
         inputs=("v", "z"),
         samples=samples,
         edges=edges,
+        bad=lambda: [sample(np.array([1, 2, 3]), np.ones(2))],
     )
     return op
 
@@ -166,8 +167,9 @@ def _scaled(name: str, sign: int) -> Function:
         if np.iscomplexobj(z):
             return near
         far = size > FAR + 2 * v * v
-        total = np.where(far, _hankel(v, np.where(far, size, FAR), order, sign), near)
-        return total * _parity(v, z, order) if sign > 0 else total
+        if np.any(far):
+            near = np.where(far, _hankel(v, np.where(far, size, FAR), order, sign), near)
+        return near * _parity(v, z, order) if sign > 0 else near
 
     return derivative
 

@@ -68,7 +68,7 @@ def _erfcx_derivative(x: Any, order: int) -> Any:
     upward = 2 * x * earlier - TWO_OVER_ROOT_PI
     for n in range(2, order + 1):
         earlier, upward = upward, 2 * x * upward + 2 * (n - 1) * earlier
-    if np.iscomplexobj(x):
+    if np.iscomplexobj(x) or not np.any(x > LARGE_ERFCX):
         return upward
     return np.where(x > LARGE_ERFCX, _by_ratios(np.maximum(x, LARGE_ERFCX), order), upward)
 

@@ -180,6 +180,7 @@ betaln = elementwise(
     inputs=("a", "b"),
     samples=pairs_within((0.3, 3.0), (0.3, 3.0)),
     edges=point_pairs((1e-100, 2.0), (1e8, 1.0), (1e-8, 1e8), (1.0, 1.0)),
+    bad=lambda: [sample(np.ones(3), np.ones(2))],
 )
 beta = elementwise(
     "beta",
@@ -191,6 +192,7 @@ beta = elementwise(
     inputs=("a", "b"),
     samples=joined(pairs_within((0.3, 3.0), (0.3, 3.0)), pairs_within((-0.7, -0.3), (1.1, 3.0))),
     edges=point_pairs((1e-100, 2.0), (1e8, 1.0), (1.0, 1.0)),
+    bad=lambda: [sample(np.ones(3), np.ones(2))],
 )
 
 

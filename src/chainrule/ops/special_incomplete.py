@@ -149,6 +149,7 @@ gammainc = elementwise(
     inputs=("a", "x"),
     samples=pairs_within((0.5, 4.0), (0.3, 5.0)),
     edges=point_pairs((1.0, 0.0), (2.0, 0.0), (1e6, 1e6), (0.5, 1e-300), (3.0, 1e3)),
+    bad=lambda: [sample(np.ones(3), np.ones(2))],
     doc="The regularised lower incomplete gamma function P(a, x).",
 )
 gammaincc = elementwise(
@@ -158,6 +159,7 @@ gammaincc = elementwise(
     inputs=("a", "x"),
     samples=pairs_within((0.5, 4.0), (0.3, 5.0)),
     edges=point_pairs((1.0, 0.0), (2.0, 0.0), (1e6, 1e6), (0.5, 1e-300), (3.0, 1e3)),
+    bad=lambda: [sample(np.ones(3), np.ones(2))],
     doc="The regularised upper incomplete gamma function Q(a, x) = 1 − P(a, x).",
 )
 

@@ -44,9 +44,16 @@ constant = rules(
     doc="A value that depends on nothing: the output of a function that ignores its arguments.",
 )
 conjugate = linear(
-    "conjugate", lambda x: np.conjugate(x), lambda g: np.conjugate(g), samples=holomorphic, selects=False, numpy=(np.conjugate,)
+    "conjugate",
+    lambda x: np.conjugate(x),
+    lambda g: np.conjugate(g),
+    samples=holomorphic,
+    selects=False,
+    numpy=(np.conjugate,),
 )
-real = linear("real", lambda x: np.real(x), lambda g: g, samples=holomorphic, numpy=(np.real,), view=True)
+real = linear(
+    "real", lambda x: np.real(x), lambda g: g, samples=holomorphic, numpy=(np.real,), view=True
+)
 imag = linear(
     "imag",
     lambda x: np.imag(x),
@@ -66,7 +73,7 @@ item = rules(
     lambda x, index, count: x[index],
     reverse=(_pull_item,),
     push=(lambda t, index: t[index],),
-    samples=lambda: [],
+    samples=list,
     doc="One result of an op that has several.",
 )
 copy = linear("copy", lambda x: np.array(x)[()], lambda g: g, samples=holomorphic, numpy=(np.copy,))

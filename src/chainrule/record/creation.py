@@ -15,13 +15,17 @@ from chainrule.record.state import current, user_line
 from chainrule.record.variable import Variable
 
 
-def array(object: Any, dtype: Any = None, *, copy: bool = True, **options: Any) -> Any:  # noqa: A002
+def array(object: Any, dtype: Any = None, *, copy: bool = True, **options: Any) -> Any:
     """As `np.array`; nested lists that hold Variables become one Variable, and none loses its gradient."""
     found = object
-    if isinstance(object, (list, tuple)) or (isinstance(object, np.ndarray) and object.dtype == np.dtype("O")):
+    if isinstance(object, (list, tuple)) or (
+        isinstance(object, np.ndarray) and object.dtype == np.dtype("O")
+    ):
         found = as_operand(object, Variable)
     if isinstance(found, Variable):
-        found = found.astype(dtype) if dtype is not None and found.dtype != np.dtype(dtype) else found
+        found = (
+            found.astype(dtype) if dtype is not None and found.dtype != np.dtype(dtype) else found
+        )
         return found.copy() if copy and found is object else found
     return np.array(object, dtype, copy=copy, **options)
 
@@ -39,7 +43,19 @@ def assignable(value: np.ndarray) -> Any:
     if not state.inside or value.dtype.kind not in "fc":
         return value
     args = () if state.tracing is not None else None
-    node = Node((rule_for(constant, ()), (), (), {"value": value}, value.shape, value.dtype, *user_line(), args, None))
+    node = Node(
+        (
+            rule_for(constant, ()),
+            (),
+            (),
+            {"value": value},
+            value.shape,
+            value.dtype,
+            *user_line(),
+            args,
+            None,
+        )
+    )
     return Variable(value, node)
 
 
@@ -90,14 +106,18 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) 
     """As `np.full_like`; a Variable to fill with keeps its gradient."""
     if not isinstance(fill_value, Variable):
         return like(a, fill_value, dtype, shape)
-    return full(np.shape(a) if shape is None else shape, fill_value, dtype if dtype is not None else a.dtype)
+    return full(
+        np.shape(a) if shape is None else shape, fill_value, dtype if dtype is not None else a.dtype
+    )
 
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, **options: Any) -> Any:
     """As `np.linspace`; end points may be Variables."""
     if not isinstance(start, Variable) and not isinstance(stop, Variable):
         return np.linspace(start, stop, num, endpoint, **options)
-    steps = np.linspace(0.0, 1.0, num, endpoint).reshape((num,) + (1,) * max(np.ndim(start), np.ndim(stop)))
+    steps = np.linspace(0.0, 1.0, num, endpoint).reshape(
+        (num,) + (1,) * max(np.ndim(start), np.ndim(stop))
+    )
     return OPS["add"](OPS["multiply"](start, 1 - steps), OPS["multiply"](stop, steps))
 
 

@@ -37,7 +37,11 @@ def _reshape(self: Variable, *new: Any, order: str = "C") -> Any:
 
 
 def _transpose(self: Variable, *axes: Any) -> Any:
-    chosen = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple)) else axes or None
+    chosen = (
+        axes[0]
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple))
+        else axes or None
+    )
     return shape.transpose(self, axes=chosen)
 
 
@@ -119,11 +123,13 @@ def _unknown(self: Variable, name: str) -> Any:
     if op is not None and isinstance(getattr(np, name, None), np.ufunc):
         return lambda *args: op(self, *args)
     if hasattr(np.ndarray, name) and not name.startswith("_"):
-        raise UnsupportedAttribute(f"ndarray.{name} is not supported on a Variable; x.value.{name} is the plain array's")
+        raise UnsupportedAttributeError(
+            f"ndarray.{name} is not supported on a Variable; x.value.{name} is the plain array's"
+        )
     raise AttributeError(f"'Variable' object has no attribute {name!r}")
 
 
-class UnsupportedAttribute(UnsupportedError, AttributeError):
+class UnsupportedAttributeError(UnsupportedError, AttributeError):
     """As UnsupportedError, and an AttributeError, so that `hasattr` answers no."""
 
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 _by_numpy: dict[Any, Op] = {}
 _parameters: dict[Any, list[str]] = {}
-unary_rules: dict[np.ufunc, Rule] = {}  # elementwise ops of one input met so far: their float64 rule
+unary_rules: dict[
+    np.ufunc, Rule
+] = {}  # elementwise ops of one input met so far: their float64 rule
 REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
     "logical_and": "all", "logical_or": "any", "logaddexp": "logsumexp",
@@ -57,57 +59,71 @@ def op_of(function: Any) -> Op | None:
 
 
 def array_ufunc(
-    variable: type[Variable], ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]
+    variable: type[Variable],
+    ufunc: np.ufunc,
+    method: str,
+    inputs: Sequence[Any],
+    kwargs: dict[str, Any],
 ) -> Any:
     """`np.sin(x)`, `np.add.reduce(x)`, `array + x`: the entry of every ufunc."""
-    if not kwargs and method == "__call__" and ufunc in _by_numpy:
-        op = _by_numpy[ufunc]
-        if op.expand is None and not op.attrs:
-            if len(op.inputs) == 1 and type(op.derivative) is Partials:
-                unary_rules[ufunc] = rule_for(op, (True,), exact=True)
-            return record(variable, op, inputs, NO_ATTRS)
-    if kwargs.pop("where", True) is not True:
-        raise UnsupportedError(
-            f"np.{ufunc.__name__} on a Variable does not take where=…: the other lanes would hold nothing.\n"
-            f"  {Line(*user_line()).shown()}\n  use np.where(mask, np.{ufunc.__name__}(x), otherwise)."
-        )
-    if "out" in kwargs:
-        raise DetachError(
-            f"np.{ufunc.__name__} cannot write its result into an existing array: a gradient would be lost.\n"
-            f"  {Line(*user_line()).shown()}\n"
-            "  assign the result instead: `a += x` on an ndarray becomes `a = a + x`."
-        )
+    op = op_of(ufunc)
+    if op is None:
+        raise unsupported(ufunc.__name__)
+    _refuse_destination(ufunc, kwargs)
     if method == "__call__":
-        op = op_of(ufunc)
-        if op is None:
-            raise unsupported(ufunc.__name__)
-        if kwargs:
-            return with_keywords(variable, op, ufunc, inputs, kwargs)
-        if op.expand is None:
-            return record(variable, op, inputs, NO_ATTRS if not op.attrs else op.bind(inputs, {})[1])
-        return expand(op, inputs, {})
-    table = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {})
-    if ufunc.__name__ in table:
-        kwargs.setdefault("axis", 0)
+        return (
+            with_keywords(op, inputs, kwargs) if kwargs else plain_call(variable, op, ufunc, inputs)
+        )
+    name = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {}).get(ufunc.__name__)
+    if name is not None:
         with recording(line=user_line()):
-            return OPS[table[ufunc.__name__]](*inputs, **kwargs)
-    if method == "outer" and op_of(ufunc) is not None:
+            return OPS[name](*inputs, **{"axis": 0, **kwargs})
+    if method == "outer":
         x, y = inputs
         wide = np.reshape(x, np.shape(x) + (1,) * np.ndim(y))
         return array_ufunc(variable, ufunc, "__call__", (wide, y), kwargs)
     raise unsupported(f"{ufunc.__name__}.{method}")
 
 
-def with_keywords(
-    variable: type[Variable], op: Op, ufunc: np.ufunc, inputs: Sequence[Any], kwargs: dict[str, Any]
-) -> Any:
+def plain_call(variable: type[Variable], op: Op, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
+    """A ufunc called with nothing but its operands."""
+    if op.expand is not None:
+        return expand(op, inputs, {})
+    if op.attrs:
+        return record(variable, op, *op.bind(inputs, {}))
+    if len(op.inputs) == 1 and type(op.derivative) is Partials and op.variant is None:
+        unary_rules[ufunc] = rule_for(op, (True,), exact=True)
+    return record(variable, op, inputs, NO_ATTRS)
+
+
+def _refuse_destination(ufunc: np.ufunc, kwargs: dict[str, Any]) -> None:
+    """A result written into part of an existing array cannot be recorded as a new value."""
+    if kwargs.pop("where", True) is not True:
+        raise UnsupportedError(
+            f"np.{ufunc.__name__} on a Variable does not take where=…: the other lanes would hold "
+            f"nothing.\n  {Line(*user_line()).shown()}\n"
+            f"  use np.where(mask, np.{ufunc.__name__}(x), otherwise)."
+        )
+    if "out" in kwargs:
+        raise DetachError(
+            f"np.{ufunc.__name__} cannot write its result into an existing array: a gradient would "
+            f"be lost.\n  {Line(*user_line()).shown()}\n"
+            "  assign the result instead: `a += x` on an ndarray becomes `a = a + x`."
+        )
+
+
+def with_keywords(op: Op, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A ufunc with dtype= and the like; what changes no value is let pass."""
     dtype = kwargs.pop("dtype", None)
-    kwargs = {k: v for k, v in kwargs.items() if k not in ("casting", "order", "subok", "signature") and k in op.attrs}
-    result = op(*inputs, **kwargs)
-    return result if dtype is None else result.astype(dtype)
+    known = {k: v for k, v in kwargs.items() if k not in ("casting", "order", "subok", "signature")}
+    with recording(line=user_line()):
+        result = op(*inputs, **known)
+        return result if dtype is None else result.astype(dtype)
 
 
-def array_function(variable: type[Variable], func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def array_function(
+    variable: type[Variable], func: Any, args: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
     """`np.sum(x, axis=0)`, `np.linalg.solve(A, b)`: the entry of every other NumPy function."""
     op = op_of(func)
     if op is None:
@@ -127,7 +143,11 @@ def as_our_call(
     if names is None:
         try:
             parameters = inspect.signature(func).parameters.values()
-            names = [] if any(p.kind is p.VAR_POSITIONAL for p in parameters) else [p.name for p in parameters]
+            names = (
+                []
+                if any(p.kind is p.VAR_POSITIONAL for p in parameters)
+                else [p.name for p in parameters]
+            )
         except ValueError:
             names = []
         _parameters[func] = names
@@ -157,13 +177,19 @@ def as_our_call(
 
 
 def _is_default(func: Any, name: str, value: Any) -> bool:
-    default = inspect.signature(func).parameters[name].default if name in _parameters[func] else None
+    default = (
+        inspect.signature(func).parameters[name].default if name in _parameters[func] else None
+    )
     return default is value or (isinstance(value, (str, int, float, bool)) and default == value)
 
 
 def _qualified(func: Any) -> str:
     module = getattr(func, "__module__", "") or ""
-    return f"{module.replace('numpy', 'np')}.{func.__name__}" if module.startswith("numpy") else func.__name__
+    return (
+        f"{module.replace('numpy', 'np')}.{func.__name__}"
+        if module.startswith("numpy")
+        else func.__name__
+    )
 
 
 def unsupported(name: str) -> UnsupportedError:

@@ -43,7 +43,7 @@ def record(variable: type[Variable], op: Op, args: Sequence[Any], attrs: dict[st
         out = op.forward(*values, **attrs)
     except ChainruleError as error:
         raise located(error, op, args, line) from None
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever NumPy raises, the user gets their line
         raise translated(error, op, args, attrs, line) from None
     return note(variable, op, args, values, out, attrs, line)
 
@@ -84,7 +84,9 @@ def note(
     if tracing is None:
         parents = tuple([args[i].node for i in rule.positions])
         if foreign and saved:
-            watch = watch_saved(rule.saved_names, saved, {id(a) for a in args if type(a) is np.ndarray})
+            watch = watch_saved(
+                rule.saved_names, saved, {id(a) for a in args if type(a) is np.ndarray}
+            )
     else:
         every = tuple(tracing.node_of(a) if type(a) is variable else constant(a) for a in args)
         parents = tuple(every[i] for i in rule.positions)
@@ -106,7 +108,9 @@ def _rule_of(
     for arg in args:
         if type(arg) is variable:
             node = arg.node
-            history = node[RULE] is None or node[PARENTS]  # else a constant that happens to be a Variable
+            history = (
+                node[RULE] is None or node[PARENTS]
+            )  # else a constant that happens to be a Variable
             active.append(bool(history) and kind in "fcO" and node[DTYPE].kind in "fc")
             exact = exact and node[SHAPE] == shape and node[DTYPE] is dtype
         else:
@@ -116,7 +120,9 @@ def _rule_of(
     return op.rules.get(key) or rule_for(op, *key), foreign
 
 
-def _component(variable: type[Variable], whole: Node, part: Any, index: int, count: int) -> Variable:
+def _component(
+    variable: type[Variable], whole: Node, part: Any, index: int, count: int
+) -> Variable:
     """The Variable of one result of an op that has several."""
     part = part if hasattr(part, "dtype") else np.asarray(part)[()]
     rule = rule_for(item, (bool(whole.rule.positions) and part.dtype.kind in "fc",))
@@ -124,7 +130,9 @@ def _component(variable: type[Variable], whole: Node, part: Any, index: int, cou
     attrs = {"index": index, "count": count}
     every = (whole,) if current.get().tracing is not None else None
     line = whole[CODE], whole[LASTI]
-    return variable(part, Node((rule, parents, (), attrs, part.shape, part.dtype, *line, every, None)))
+    return variable(
+        part, Node((rule, parents, (), attrs, part.shape, part.dtype, *line, every, None))
+    )
 
 
 def constant(value: Any) -> Any:
@@ -152,7 +160,9 @@ def stacked(values: Any, variable: type[Variable]) -> Any:
         if values.ndim == 0:
             return as_operand(values.item(), variable)
         values = list(values)
-    parts = [as_operand(v, variable) if isinstance(v, (list, tuple, np.ndarray)) else v for v in values]
+    parts = [
+        as_operand(v, variable) if isinstance(v, (list, tuple, np.ndarray)) else v for v in values
+    ]
     if any(isinstance(p, variable) for p in parts):
         return stack(parts)
     array = np.asarray(parts)
@@ -171,7 +181,9 @@ def described(arg: Any) -> str:
     return f"{node.op.name} of shape {node.shape}" + (f" ({node.line})" if node.line else "")
 
 
-def located(error: ChainruleError, op: Op, args: Sequence[Any], line: tuple[Any, int]) -> ChainruleError:
+def located(
+    error: ChainruleError, op: Op, args: Sequence[Any], line: tuple[Any, int]
+) -> ChainruleError:
     """The same error with the user's line and the operands added to its message."""
     shown = Line(*line).shown()
     if shown in str(error):
@@ -192,12 +204,18 @@ def translated(
         op.spec(*(Spec(a.shape, a.dtype) if hasattr(a, "dtype") else a for a in args), **attrs)
     except ChainruleError as better:
         return located(better, op, args, line)
-    except Exception:  # the spec knows no more than the op did
+    except Exception:  # noqa: BLE001, S110 - the spec knows no more than the op did
         pass
-    kinds = {np.linalg.LinAlgError: LinearAlgebraError, IndexError: OutOfRangeError, TypeError: DTypeError}
+    kinds = {
+        np.linalg.LinAlgError: LinearAlgebraError,
+        IndexError: OutOfRangeError,
+        TypeError: DTypeError,
+    }
     kind = next((k for base, k in kinds.items() if isinstance(error, base)), None)
     if kind is None:
-        shapes = isinstance(error, ValueError) and any(w in str(error) for w in ("shape", "broadcast", "dimension", "size"))
+        shapes = isinstance(error, ValueError) and any(
+            w in str(error) for w in ("shape", "broadcast", "dimension", "size")
+        )
         kind = ShapeError if shapes else ArgumentError
     listed = " and ".join(str(a.shape) for a in args if hasattr(a, "shape")) or "its arguments"
     return located(kind(f"{op.name} of {listed}: {error}"), op, args, line)

@@ -16,7 +16,9 @@ class State:
 
     __slots__ = ("inside", "line", "plain", "tracing")
 
-    def __init__(self, tracing: Any = None, line: tuple[Any, int] | None = None, inside: bool = False):
+    def __init__(
+        self, tracing: Any = None, line: tuple[Any, int] | None = None, inside: bool = False
+    ):
         self.tracing, self.line, self.inside = tracing, line, inside
         self.plain = tracing is None and line is None
 
@@ -25,7 +27,8 @@ class State:
         return State(**{**mine, **fields})
 
 
-current: ContextVar[State] = ContextVar("chainrule_state", default=State())
+PLAIN = State()
+current: ContextVar[State] = ContextVar("chainrule_state", default=PLAIN)
 
 
 @contextmanager
@@ -41,7 +44,8 @@ def recording(**fields: Any) -> Iterator[None]:
 # Rooms whose frames are never the user's line.  What is written on the public face (learn, cli)
 # counts as user code.
 INTERNAL = tuple(
-    f"chainrule.{room}" for room in ("core", "ops", "record", "diff", "explain", "optimise", "lower", "run", "view")
+    f"chainrule.{room}"
+    for room in ("core", "ops", "record", "diff", "explain", "optimise", "lower", "run", "view")
 )
 
 

@@ -33,10 +33,16 @@ class Trace:
     def node_of(self, variable: Variable) -> Node:
         """The node of a Variable in this trace; one recorded before it becomes a captured leaf."""
         node = variable.node
-        if node in self.leaves or node in self.values or (node.args is not None and not node.is_leaf):
+        if (
+            node in self.leaves
+            or node in self.values
+            or (node.args is not None and not node.is_leaf)
+        ):
             return node
         if node not in self.captured:
-            stand_in = make_leaf(node.shape, node.dtype, node.name or f"captured{len(self.captured)}")
+            stand_in = make_leaf(
+                node.shape, node.dtype, node.name or f"captured{len(self.captured)}"
+            )
             self.captured[node] = stand_in
             self.values[stand_in] = variable._value
         return self.captured[node]
@@ -64,7 +70,9 @@ def trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
         found, structure = flatten(result)
         outputs = [_output_node(v, tracing) for v in found]
     if not outputs:
-        raise DerivativeError(f"the traced function returned {result!r}; it must return numbers or arrays")
+        raise DerivativeError(
+            f"the traced function returned {result!r}; it must return numbers or arrays"
+        )
     captured = list(tracing.values)
     first = {*leaves, *captured}
     rest = [n for n in dfs_order(outputs, inputs_of) if n not in first]
@@ -87,7 +95,11 @@ def _parameter_names(f: Callable[..., Any], count: int) -> list[str]:
         parameters = []
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "x")
-    return (names + [f"{rest}[{k}]" for k in range(count)])[:count] if len(names) < count else names[:count]
+    return (
+        (names + [f"{rest}[{k}]" for k in range(count)])[:count]
+        if len(names) < count
+        else names[:count]
+    )
 
 
 def _leaf_for(value: Any, name: str) -> Any:
@@ -106,9 +118,24 @@ def _output_node(value: Any, tracing: Trace) -> Node:
         try:
             value = as_operand(value, Variable)
         except DTypeError:
-            raise DerivativeError(f"the traced function returned {value!r}, not a number or an array") from None
+            raise DerivativeError(
+                f"the traced function returned {value!r}, not a number or an array"
+            ) from None
     if isinstance(value, Variable):
         return tracing.node_of(value)
     array = np.asarray(value)[()]
     attrs = {"value": array}
-    return Node((rule_for(constant, ()), (), (), attrs or NO_ATTRS, array.shape, array.dtype, None, 0, (), None))
+    return Node(
+        (
+            rule_for(constant, ()),
+            (),
+            (),
+            attrs or NO_ATTRS,
+            array.shape,
+            array.dtype,
+            None,
+            0,
+            (),
+            None,
+        )
+    )

@@ -108,7 +108,7 @@ class Variable:
         rule = unary_rules.get(ufunc)
         if rule is not None and method == "__call__" and not kwargs:
             node = self.node
-            if node[DTYPE] is DOUBLE and current.get().plain and rule.op.variant is None:
+            if node[DTYPE] is DOUBLE and current.get().plain:
                 out = ufunc(self._value)
                 frame = _frame(1)
                 return Variable(
@@ -147,7 +147,11 @@ class Variable:
         """Remember that `view` shares this array's memory, as it would in NumPy."""
         mine, memory = self._value, view._value.base
         strided = memory is not None and not isinstance(memory, np.ndarray)  # by as_strided
-        if view._value is mine or memory is None or not (memory is mine or memory is mine.base or strided):
+        if (
+            view._value is mine
+            or memory is None
+            or not (memory is mine or memory is mine.base or strided)
+        ):
             return  # the same array, or a copy
         view._base = self
         if not hasattr(self, "_views"):
@@ -225,7 +229,9 @@ class Variable:
         )
 
     def __repr__(self) -> str:
-        shown = np.array2string(np.asarray(self._value), separator=", ", threshold=20, prefix="Variable(")
+        shown = np.array2string(
+            np.asarray(self._value), separator=", ", threshold=20, prefix="Variable("
+        )
         label = f", name={self.name!r}" if self.name is not None else ""
         made = "" if self.node.is_leaf else f", op={self.node.op.name!r}"
         return f"Variable({shown}{label}{made})"
@@ -242,7 +248,7 @@ class Variable:
 # -- operators -------------------------------------------------------------------------------
 
 
-def binary_operator(op: Op) -> tuple[Any, Any, Any]:
+def binary_operator(op: Op) -> tuple[Any, Any, Any]:  # noqa: C901 - flat for speed, see below
     """The methods `x ∘ y`, `y ∘ x` and `x ∘= y` of one elementwise op.
 
     The first lines of each are the engine's hottest path: float64 results of Variables and Python
@@ -331,10 +337,14 @@ def plain_operator(op: Op) -> tuple[Any, Any]:
     """The methods `x ∘ y` and `y ∘ x` of an op whose results are not float64 (comparisons, bits)."""
 
     def method(self: Variable, other: Any) -> Any:
-        return record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
+        return (
+            record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
+        )
 
     def reflected(self: Variable, other: Any) -> Any:
-        return record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
+        return (
+            record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
+        )
 
     return method, reflected
 

@@ -30,7 +30,14 @@ class Row:
 
 
 HEADINGS = Row(
-    "order", "node", "op", "parents", "value", "adjoint", "sum of (adjoint of child × local derivative)", "gate"
+    "order",
+    "node",
+    "op",
+    "parents",
+    "value",
+    "adjoint",
+    "sum of (adjoint of child × local derivative)",
+    "gate",
 )
 
 
@@ -53,7 +60,7 @@ def rows_of(run: Run) -> list[Row]:
 
 
 def _terms(run: Run, graph: Graph, node: Node, labels: dict[Node, str]) -> str:
-    """"q: -4 × 1" per child; for arrays the shapes speak, so only the contribution is shown."""
+    """ "q: -4 × 1" per child; for arrays the shapes speak, so only the contribution is shown."""
     terms = ["seed"] if node in graph.outputs else []
     for child in graph.children(node):
         if child.dtype == object or node.dtype == object:
@@ -107,7 +114,10 @@ def table_text(run: Run) -> str:
     right = {"value", "adjoint"}
 
     def line(row: Row) -> str:
-        cells = [getattr(row, n).rjust(width[n]) if n in right else getattr(row, n).ljust(width[n]) for n in names]
+        cells = [
+            getattr(row, n).rjust(width[n]) if n in right else getattr(row, n).ljust(width[n])
+            for n in names
+        ]
         return ("  " + "   ".join(cells)).rstrip()
 
     return "\n".join(line(r) for r in rows)

@@ -1,0 +1,112 @@
+"""The record of one operation in a random program: how chainrule, PyTorch and JAX spell it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import chainrule as cr
+import chainrule.numpy as cnp
+
+if TYPE_CHECKING:
+    from tests.agree.builder import Builder
+
+MARGIN = 1e-3  # how far a value keeps from a kink, a tie or a jump
+
+Function = Callable[..., Any]
+Drawn = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One row of the table of `tests.agree.table`.
+
+    `draw` chooses arguments from the values of a half-built program; `ways` are chainrule's
+    spellings, which also take plain arrays and then compute with NumPy; a peer's function gets
+    that peer's module first, and None says that the peer has no such function; `ok` looks at
+    the NumPy values of the arguments and says whether all are far from kinks and ties.
+    """
+
+    name: str
+    family: str
+    draw: Callable[[Builder], Drawn]
+    ways: tuple[Function, ...]
+    torch: Function | None
+    jax: Function | None
+    ok: Function | None = None
+    twice: bool = True  # may be differentiated twice: no derivative of zero, no missing rule
+
+
+@dataclass(frozen=True)
+class Const:
+    """An argument that is not differentiated: an array or a Python number."""
+
+    value: Any
+
+
+ENTRIES: dict[str, Entry] = {}
+
+
+def entry(
+    name: str,
+    family: str,
+    draw: Callable[[Builder], Drawn],
+    *,
+    ways: tuple[Function, ...] | None = None,
+    torch: str | Function | None = None,
+    jax: str | Function | None = None,
+    ok: Function | None = None,
+    twice: bool = True,
+) -> Entry:
+    """Enter a row; without `ways` the name is an op's, spelled in every way chainrule knows."""
+    if name in ENTRIES:
+        raise ValueError(f"two entries are called {name}")
+    found = spellings(name) if ways is None else ways
+    made = Entry(name, family, draw, found, _peer(torch), _peer(jax), ok, twice)
+    ENTRIES[name] = made
+    return made
+
+
+def spellings(name: str) -> tuple[Function, ...]:
+    """cr.sin, np.sin, chainrule.numpy.sin, scipy.special.erf: the ways to call one op."""
+    import scipy.special
+
+    op = cr.OPS[name]
+    found = [op, *op.numpy]
+    by_scipy = getattr(scipy.special, name, None)
+    if isinstance(by_scipy, np.ufunc) and by_scipy not in found:
+        found.append(by_scipy)
+    drop_in = getattr(cnp, name, None)
+    if drop_in is not None and not any(drop_in is f for f in found):
+        found.append(drop_in)
+    return tuple(found)
+
+
+def _peer(function: str | Function | None) -> Function | None:
+    if not isinstance(function, str):
+        return function
+    path = attrgetter(function)
+    return lambda module, *args, **attrs: path(module)(*args, **attrs)
+
+
+def far_from(values: Any, *points: float) -> bool:
+    """Whether no element lies within the margin of a point."""
+    values = np.asarray(values)
+    return all(bool(np.all(np.abs(values - p) > MARGIN)) for p in points)
+
+
+def apart(x: Any, y: Any) -> bool:
+    return far_from(np.subtract(x, y), 0.0)
+
+
+def distinct(x: Any, axis: int | None = None) -> bool:
+    """Whether no two elements along an axis (of the whole array if None) come near each other."""
+    x = np.asarray(x)
+    flat = x.reshape(-1) if axis is None else x
+    if flat.ndim == 0:
+        return True
+    return bool(np.all(np.diff(np.sort(flat, axis=-1 if axis is None else axis), axis=-1 if axis is None else axis) > MARGIN))
