@@ -18,6 +18,9 @@ and nothing else:
     x_spec, …    shape and dtype of an input   out_spec     shape and dtype of the result
     active       which inputs are differentiated, as a tuple of booleans
     axis, …      an attr
+
+`reach(alive, x_spec, **attrs)` of an op with one input tells which lanes of x some live lane of the
+result depends on; elementwise and selecting ops need none.
 """
 
 from __future__ import annotations
@@ -146,6 +149,7 @@ class Op:
     expand: Function | None = None
     reference: Function | None = None
     variant: Function | None = None
+    reach: Function | None = None
     doc: str = ""
     rules: dict[Any, Rule] = field(init=False, default_factory=dict)
 

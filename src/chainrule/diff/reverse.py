@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import Masked, plain, within
-from chainrule.core.node import DTYPE, PARENTS, RULE, SAVED, SHAPE, WATCH, Node
+from chainrule.core.node import ATTRS, DTYPE, PARENTS, RULE, SAVED, SHAPE, WATCH, Node
 from chainrule.core.op import Linear, Multilinear, Rules
 from chainrule.core.rule import rule_for
 from chainrule.core.spec import dummy
@@ -98,6 +98,9 @@ def _masked_contributions(g: Masked, node: Node) -> Sequence[Any]:
             None if c is None else within(c, plain(m) != 0)
             for c, m in zip(rule.pull(g.value, node), reached, strict=True)
         ]
+    if rule.op.reach is not None:
+        reached = rule.op.reach(g.alive, node[PARENTS][0], **node[ATTRS])
+        return [within(c, reached) for c in rule.pull(g.value, node)]
     if isinstance(derivative, Multilinear):
         node = _with_dead_operands_zeroed(g.alive, node)
     return rule.pull(g.value, node)  # type: ignore[no-any-return]

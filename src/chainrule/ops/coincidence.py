@@ -17,7 +17,7 @@ the identity would be the diagonal of G.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -103,21 +103,45 @@ def splitting(values: Any) -> Any:
 # -- the second look -------------------------------------------------------------------------
 
 
-def limit(numerator: Any, lanes: Any, scale: Any, out: Any, change: Parts, what: str) -> Any:
-    """The derivative of a numerator when the results of the op change; there it must be 0 itself.
+class Ways(NamedTuple):
+    """How the results of one op may change: apart from each other, or by a turn of their basis."""
 
-    Nor may these lanes depend on what the op was computed from, except through the op's results:
-    then the quotient would have another limit.
+    node: Node
+    apart: Parts
+    turns: tuple[Parts, ...]
+    what: str
+
+
+def limit(numerator: Any, lanes: Any, scale: Any, ways: Ways) -> Any:
+    """The derivative of a numerator as the coinciding values move apart.
+
+    In these lanes it must be 0 for every choice of the basis; nor may it depend on what the op was
+    computed from except through the op's results, or the quotient has another limit.
     """
-    refuse_dependence(numerator, lanes, scale, what)
+    refuse_dependence(numerator, lanes, scale, ways.what)
     if not hasattr(numerator, "node"):
         return np.zeros_like(numerator)
     if not hasattr(numerator, "along"):
-        raise DegenerateError(what)
-    found, leak = numerator.along(out.node, change, lanes)
+        raise DegenerateError(ways.what)
+    changes, leak = numerator.along(ways.node, (ways.apart, *ways.turns), lanes)
+    changes = [np.zeros_like(plain(numerator)) if c is None else c for c in changes]
+    for change in changes[1:]:
+        refuse_dependence(change, lanes, scale, ways.what)
     if leak > np.sqrt(np.finfo(numerator.dtype).eps):
-        raise DegenerateError(what)
-    return np.zeros_like(plain(numerator)) if found is None else found
+        raise DegenerateError(ways.what)
+    return changes[0]
+
+
+def any_turn(pairs: Any, dtype: Any) -> Any:
+    """A generator of a turn among the values that coincide: a skew-Hermitian matrix."""
+    drawn = np.random.default_rng(0).standard_normal((2, *pairs.shape))
+    turn = (drawn[0] + 1j * drawn[1] if dtype.kind == "c" else drawn[0]).astype(dtype) * pairs
+    return turn - np.conj(np.swapaxes(turn, -1, -2))
+
+
+def reciprocal(x: Any, dead: Any) -> Any:
+    """1 / x, and 0 where `dead`."""
+    return np.where(dead, 0, 1 / np.where(dead, 1, x)).astype(x.dtype)
 
 
 def refuse_dependence(found: Any, lanes: Any, scale: Any, what: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import gated, plain
-from chainrule.core.op import Op, Sample, sample
+from chainrule.core.op import Op, Rules, Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.errors import ArgumentError
 from chainrule.ops.define import composite, linear, rules
@@ -291,8 +291,7 @@ def _running_ties() -> list[Sample]:
 cummax = rules(
     "cummax",
     _cummax,
-    reverse=(_pull_running,),
-    push=(_push_running,),
+    derivative=Rules((_pull_running,), (_push_running,), selects=True),
     samples=_running_extrema,
     edges=_running_ties,
     bad=_no_such_axis,
@@ -303,8 +302,7 @@ cummax = rules(
 cummin = rules(
     "cummin",
     _cummin,
-    reverse=(_pull_running,),
-    push=(_push_running,),
+    derivative=Rules((_pull_running,), (_push_running,), selects=True),
     samples=_running_extrema,
     edges=_running_ties,
     bad=_no_such_axis,

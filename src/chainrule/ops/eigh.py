@@ -13,12 +13,15 @@ from chainrule.core.spec import Spec
 from chainrule.ops.coincidence import (
     NeedsHistoryError,
     PartsOfValues,
+    Ways,
+    any_turn,
     coinciding,
     first_order_only,
     limit,
     mean_of_equals,
     message,
     off_diagonal,
+    reciprocal,
     refuse_dependence,
     results,
     splitting,
@@ -36,8 +39,7 @@ PHASE = (
 
 def gaps(w: Any, dead: Any) -> Any:
     """1 / (wⱼ − wᵢ), and 0 where `dead`."""
-    dead = dead.astype(w.dtype)
-    return (1 - dead) / (w[..., None, :] - w[..., :, None] + dead)
+    return reciprocal(w[..., None, :] - w[..., :, None], dead)
 
 
 def _pull_eigh(g: Any, a: Any, out: Any, UPLO: str) -> Any:
@@ -77,7 +79,9 @@ def _pull_coinciding(g: Any, a: Any, out: Any, same: Any, UPLO: str) -> Any:
     _refuse_phase(turned, for_vectors)
     w, v = plain(w), plain(v)
     pairs, change = off_diagonal(same), splitting(w)
-    limits = limit(numerator, pairs, for_vectors, out, Parts([change, None]), what)
+    turn = Parts([None, v @ any_turn(pairs, v.dtype)])
+    ways = Ways(out.node, Parts([change, None]), (turn,), what)
+    limits = limit(numerator, pairs, for_vectors, ways)
     inside = 0.5 * (gaps(w, same) * plain(numerator) + gaps(change, ~pairs) * limits)
     if for_values is not None:
         inside = inside + plain(for_values)[..., None, :] * np.eye(w.shape[-1], dtype=w.dtype)

@@ -53,7 +53,7 @@ def _extremum(forward: Callable[..., Any], skip_nan: bool, **fields: Any) -> Op:
         again = np.add.reduce(x == out, axis=axis, keepdims=True) > 1
         return again | (out == initial) if initial is not None else again
 
-    derivative = Rules((pull,), (push,))
+    derivative = Rules((pull,), (push,), selects=True)
     return maskable(
         forward.__name__.removeprefix("_"),
         forward,

@@ -209,7 +209,7 @@ def _triangular_solve(a: Any, b: Any, lower: bool, trans: int, unit_diagonal: bo
 
         options = {"lower": lower, "trans": trans, "unit_diagonal": unit_diagonal}
         return scipy_solve(a, b, check_finite=False, **options)
-    matrix = a * triangle(a, lower, 0.0 if unit_diagonal else 1.0)
+    matrix = (np.tril if lower else np.triu)(a, k=(-1 if lower else 1) if unit_diagonal else 0)
     matrix = matrix + np.eye(a.shape[-1], dtype=a.dtype) if unit_diagonal else matrix
     return np.linalg.solve(_operated(matrix, trans), b)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import gated, plain, unmasked
-from chainrule.core.op import Op, Sample, sample
+from chainrule.core.op import Op, Rules, Sample, sample
 from chainrule.core.slot import Slot
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, OutOfRangeError
@@ -107,8 +107,7 @@ def _statistic_samples() -> list[Sample]:
 order_statistic = rules(
     "order_statistic",
     _order_statistic,
-    reverse=(_pull_statistic, None),
-    push=(_push_statistic, None),
+    derivative=Rules((_pull_statistic, None), (_push_statistic, None), selects=True),
     inputs=("x", "k"),
     spec=lambda x, k, **attrs: Spec((*x.shape[:-1], k.shape[-1]), x.dtype),
     samples=_statistic_samples,

@@ -14,6 +14,8 @@ from chainrule.errors import ShapeError
 from chainrule.ops.coincidence import (
     NeedsHistoryError,
     PartsOfValues,
+    Ways,
+    any_turn,
     coinciding,
     first_order_only,
     limit,
@@ -21,6 +23,7 @@ from chainrule.ops.coincidence import (
     message,
     negligible,
     off_diagonal,
+    reciprocal,
     refuse_dependence,
     results,
     rounding,
@@ -60,9 +63,8 @@ def _zero(s: Any) -> Any:
 
 
 def _tables(s: Any, same: Any, both_zero: Any, zero: Any) -> Tables:
-    dead, none = both_zero.astype(s.dtype), zero.astype(s.dtype)
     total = s[..., None, :] + s[..., :, None]
-    return Tables(gaps(s, same), (1 - dead) / (total + dead), (1 - none) / (s + none))
+    return Tables(gaps(s, same), reciprocal(total, both_zero), reciprocal(s, zero))
 
 
 def _regular_tables(s: Any, same: Any) -> Tables:
@@ -162,11 +164,9 @@ def _pull_coinciding(g: Any, a: Any, out: Any, same: Any) -> Any:
     pairs, zero, change = off_diagonal(same), _zero(s), splitting(s)
     u, v, parts = _numerators(*results(out), g)
     lanes = Numerators(pairs, _pairs(zero), zero[..., None, :], zero[..., None, :])
-    moved = Parts([None, change, None])
-    limits = [
-        limit(n, where, _largest(g), out, moved, what)
-        for n, where in zip(parts, lanes, strict=True)
-    ]
+    turns = _turns(plain(out), pairs, zero)
+    ways = Ways(out.node, Parts([None, change, None]), turns, what)
+    limits = [limit(n, dead, _largest(g), ways) for n, dead in zip(parts, lanes, strict=True)]
     u, v, parts = plain(u), plain(v), Numerators(*(plain(n) for n in parts))
     found = _assembled(u, v, parts, _regular_tables(s, same))
     tables = _tables(change, ~pairs, ~_pairs(zero), ~zero)
@@ -174,6 +174,23 @@ def _pull_coinciding(g: Any, a: Any, out: Any, same: Any) -> Any:
     if g[1] is not None:
         found = found + (u * plain(g[1])[..., None, :]) @ adjoint(v)
     return first_order_only(found, a, *(p for p in g if p is not None))
+
+
+def _turns(factors: Any, pairs: Any, zero: Any) -> tuple[Parts, Parts]:
+    """Changes of basis that describe the same matrix: of U and V alike, of U alone where s = 0."""
+    u, _, vh = factors
+    k = pairs.shape[-1]
+    both, alone = any_turn(pairs, u.dtype), any_turn(pairs & _pairs(zero), u.dtype)
+
+    def turned(basis: Any, turn: Any) -> Any:
+        rest = np.zeros_like(basis[..., k:])
+        return np.concatenate([basis[..., :k] @ turn, rest], axis=-1)
+
+    v = adjoint(vh)
+    return (
+        Parts([turned(u, both), None, adjoint(turned(v, both))]),
+        Parts([turned(u, alone), None, None]),
+    )
 
 
 # -- forward ---------------------------------------------------------------------------------
