@@ -57,7 +57,7 @@ class Graph:
                 return key
             raise GraphError(f"{key!r} is not a node of this graph")
         if hasattr(key, "node") and key.node in self.index:
-            return key.node  # type: ignore[no-any-return]
+            return key.node
         if key in self._named:
             return self._named[key]
         names = ", ".join(map(str, self._named)) or "none is named"

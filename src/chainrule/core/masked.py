@@ -26,11 +26,11 @@ class Masked:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.value.shape  # type: ignore[no-any-return]
+        return self.value.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.value.dtype  # type: ignore[no-any-return]
+        return self.value.dtype
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Masked):

@@ -32,7 +32,7 @@ class Node(tuple[Any, ...]):
     """
 
     __slots__ = ()
-    __hash__ = object.__hash__  # type: ignore[assignment]  # a node is itself, whatever it holds
+    __hash__ = object.__hash__  # a node is itself, whatever it holds
     __eq__ = object.__eq__
     __ne__ = object.__ne__
 
@@ -49,7 +49,7 @@ class Node(tuple[Any, ...]):
 
     @property
     def op(self) -> Op:
-        return self[RULE].op  # type: ignore[no-any-return]
+        return self[RULE].op
 
     @property
     def spec(self) -> Spec:

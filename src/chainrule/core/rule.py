@@ -177,7 +177,7 @@ def _zeros(spec: Any) -> Any:
 
 def _define(text: str, name: str, scope: dict[str, Any]) -> Function:
     exec(text, scope)  # noqa: S102 - the text is made above, of names from the op's own record
-    return scope[name]  # type: ignore[no-any-return]
+    return scope[name]
 
 
 def parameters_of(function: Any) -> list[str]:

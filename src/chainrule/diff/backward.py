@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import unmasked
-from chainrule.core.node import PARENTS
+from chainrule.core.node import PARENTS, Leaf
 from chainrule.core.order import dfs_order
 from chainrule.diff.reverse import reverse
 from chainrule.errors import DerivativeError, ShapeError
@@ -27,7 +27,7 @@ def backward(self: Variable, seed: Any = None) -> None:
     with np.errstate(all="ignore"):
         adjoints = reverse(order, {self.node: start})
         for node in order:
-            if node.is_leaf and node in adjoints:
+            if isinstance(node, Leaf) and node in adjoints:
                 g = unmasked(adjoints[node])
                 node.grad = own(g) if node.grad is None else node.grad + g
 

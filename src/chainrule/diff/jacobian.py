@@ -99,13 +99,9 @@ def _by_columns(call: Call) -> Blocks:
     """One forward walk per element of the inputs."""
     columns: list[list[list[Any]]] = []
     for i, v in enumerate(call.inputs):
-        mine = []
-        for k in range(v.size if v is not None else 0):
-            tangents = [
-                unit(v.shape, v.dtype, k) if j == i else None for j in range(len(call.inputs))
-            ]
-            mine.append(call.push(tangents))
-        columns.append(mine)
+        units = [] if v is None else [unit(v.shape, v.dtype, k) for k in range(v.size)]
+        along = [[u if j == i else None for j in range(len(call.inputs))] for u in units]
+        columns.append([call.push(tangents) for tangents in along])
     return [
         [_joined([c[o] for c in columns[i]], out, v, -1) for i, v in enumerate(call.inputs)]
         for o, out in enumerate(call.outputs)

@@ -54,7 +54,7 @@ def contributions(g: Any, node: Node) -> Sequence[Any]:
         node[WATCH].check(node)
     if type(g) is Masked:
         return _masked_contributions(g, node)
-    return node[RULE].pull(g, node)  # type: ignore[no-any-return]
+    return node[RULE].pull(g, node)
 
 
 def fit(c: Any, parent: Any) -> Any:
@@ -103,7 +103,7 @@ def _masked_contributions(g: Masked, node: Node) -> Sequence[Any]:
         return [within(c, reached) for c in rule.pull(g.value, node)]
     if isinstance(derivative, Multilinear):
         node = _with_dead_operands_zeroed(g.alive, node)
-    return rule.pull(g.value, node)  # type: ignore[no-any-return]
+    return rule.pull(g.value, node)
 
 
 def _with_dead_operands_zeroed(alive: Any, node: Node) -> Node:

@@ -23,7 +23,7 @@ from chainrule.ops.coincidence import (
 )
 from chainrule.ops.define import composite, rules
 from chainrule.ops.eigh import gaps
-from chainrule.ops.linalg import inexact, matrices, square, triangle, triangular_solve
+from chainrule.ops.linalg import checked, inexact, matrices, square, triangle, triangular_solve
 from chainrule.ops.products import adjoint, complexes
 from chainrule.ops.samples import draw
 
@@ -268,14 +268,14 @@ class EigResult(NamedTuple):
 
 eig = composite(
     "eig",
-    lambda a: EigResult(*eig_pair(a)),
+    lambda a: EigResult(*eig_pair(checked("eig", a))),
     inputs=("a",),
     samples=_complex_squares,
     numpy=(np.linalg.eig,),
 )
 eigvals = composite(
     "eigvals",
-    lambda a: eig_pair(a)[0],
+    lambda a: eig_pair(checked("eigvals", a))[0],
     inputs=("a",),
     samples=_complex_squares,
     bad=lambda: [sample(np.ones((2, 3)))],

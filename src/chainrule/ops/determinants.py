@@ -18,7 +18,7 @@ from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec
 from chainrule.errors import LinearAlgebraError
 from chainrule.ops.define import composite, rules
-from chainrule.ops.linalg import inexact, matrices, square, squares
+from chainrule.ops.linalg import checked, inexact, matrices, square, squares
 from chainrule.ops.products import adjoint, transposed
 from chainrule.ops.samples import draw
 
@@ -211,7 +211,7 @@ slogdet_pair = rules(
 )
 slogdet = composite(
     "slogdet",
-    lambda a: SlogdetResult(*slogdet_pair(a)),
+    lambda a: SlogdetResult(*slogdet_pair(checked("slogdet", a))),
     inputs=("a",),
     samples=lambda: [sample(matrices(3, 3)), sample(-matrices(2, 3, 3))],
     numpy=(np.linalg.slogdet,),

@@ -27,7 +27,7 @@ from chainrule.ops.coincidence import (
     splitting,
 )
 from chainrule.ops.define import composite, rules
-from chainrule.ops.linalg import from_triangle, positive, square, to_triangle
+from chainrule.ops.linalg import checked, from_triangle, positive, square, to_triangle
 from chainrule.ops.products import adjoint
 from chainrule.ops.samples import draw
 
@@ -147,14 +147,14 @@ def _repeated() -> list[Sample]:
 
 eigh = composite(
     "eigh",
-    lambda a, UPLO="L": EighResult(*eigh_pair(a, UPLO=UPLO)),
+    lambda a, UPLO="L": EighResult(*eigh_pair(checked("eigh", a), UPLO=UPLO)),
     inputs=("a",),
     samples=lambda: [sample(positive(3, 3)), sample(positive(3, 3), UPLO="U")],
     numpy=(np.linalg.eigh,),
 )
 eigvalsh = composite(
     "eigvalsh",
-    lambda a, UPLO="L": eigh_pair(a, UPLO=UPLO)[0],
+    lambda a, UPLO="L": eigh_pair(checked("eigvalsh", a), UPLO=UPLO)[0],
     inputs=("a",),
     samples=lambda: [*_symmetric(), sample(positive(3, 3, dtype=complex))],
     edges=_repeated,

@@ -52,6 +52,13 @@ def inexact(*values: Any) -> np.dtype[Any]:
     return dtype if dtype.kind in "fc" else np.dtype(np.float64)
 
 
+def checked(name: str, x: Any) -> Any:
+    """x itself, if it is a square matrix or a stack of them."""
+    x = array(x)
+    square(name, x)
+    return x
+
+
 def square(name: str, x: Any) -> Spec:
     """The spec of a square matrix (or a stack of them) as floating point; else a ShapeError."""
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
@@ -95,14 +102,20 @@ inv = rules(
 )
 
 
+def fitting(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+    """A square matrix and a right side of as many rows, a vector or a matrix; else a ShapeError."""
+    a, b = array(a), array(b)
+    square(name, a)
+    if b.ndim == 0 or b.shape[-2:][0] != a.shape[-1]:
+        rows = f"{a.shape[-1]} equations need as many rows"
+        raise ShapeError(f"{name} of {a.shape} and {b.shape}: {rows}.")
+    return a, b
+
+
 def _solve_spec(a: Any, b: Any) -> Spec:
-    matrix = square("solve", a)
-    if len(b.shape) < 2 or b.shape[-2] != a.shape[-1]:
-        raise ShapeError(
-            f"solve of {a.shape} and {b.shape}: {a.shape[-1]} equations need as many rows."
-        )
+    fitting("solve", a, b)
     stack = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
-    return Spec((*stack, matrix.shape[-1], b.shape[-1]), inexact(a, b))
+    return Spec((*stack, a.shape[-1], b.shape[-1]), inexact(a, b))
 
 
 def _pull_solve(g: Any, xs: Any, out: Any, active: tuple[bool, ...]) -> list[Any]:
@@ -135,15 +148,15 @@ solve_system = rules(
 )
 
 
-def _columns(function: Any, a: Any, b: Any, **attrs: Any) -> Any:
+def _columns(name: str, function: Any, a: Any, b: Any, **attrs: Any) -> Any:
     """Apply to the matrix b; a vector b is one column, as in NumPy 2."""
-    a, b = array(a), array(b)
+    a, b = fitting(name, a, b)
     return function(a, b[:, None], **attrs)[..., 0] if b.ndim == 1 else function(a, b, **attrs)
 
 
 solve = composite(
     "solve",
-    lambda a, b: _columns(solve_system, a, b),
+    lambda a, b: _columns("solve", solve_system, a, b),
     inputs=("a", "b"),
     samples=lambda: [
         sample(matrices(3, 3), draw((3,), -2, 2)),
@@ -280,7 +293,8 @@ def _solve_triangular(
     a: Any, b: Any, lower: bool = False, trans: int | str = 0, unit_diagonal: bool = False
 ) -> Any:
     options = {"lower": bool(lower), "unit_diagonal": bool(unit_diagonal)}
-    return _columns(triangular_solve, a, b, trans=TRANS.get(trans, trans), **options)
+    name = "solve_triangular"
+    return _columns(name, triangular_solve, a, b, trans=TRANS.get(trans, trans), **options)
 
 
 def _scipy_solve_triangular(*args: Any, **attrs: Any) -> Any:

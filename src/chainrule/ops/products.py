@@ -71,10 +71,10 @@ def _matmul_spec(x: Any, y: Any) -> Spec:
         raise ShapeError(f"{what}: a number has no axis to sum over; multiply by it with *.")
     k = b.shape[-2] if b.ndim > 1 else b.shape[0]
     if a.shape[-1] != k:
-        hint = "; if the second is stored (out, in), use its transpose: x @ y.T"
+        hint = "  If the second is stored (out, in), use its transpose: x @ y.T."
         fits = b.ndim > 1 and a.shape[-1] == b.shape[-1]
         differ = f"the inner sizes {a.shape[-1]} and {k} differ"
-        raise ShapeError(f"{what}: {differ}{hint if fits else ''}.")
+        raise ShapeError(f"{what}: {differ}.{hint if fits else ''}")
     try:
         stack = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
     except ShapeError as error:
