@@ -34,7 +34,8 @@ from chainrule.errors import (
     ViewWriteError,
 )
 from chainrule.ops.structure import stop_gradient
-from chainrule.record import methods as _methods  # noqa: F401 - gives Variable ndarray's methods
+from chainrule.record import methods as _methods  # noqa: F401 - Variable gets ndarray's methods
+from chainrule.record import operators as _operators  # noqa: F401 - and its operators
 from chainrule.record.protocol import op_of
 from chainrule.record.trace import trace
 from chainrule.record.variable import Variable, variable

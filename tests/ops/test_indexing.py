@@ -1,4 +1,4 @@
-"""Indexing, ordering, diagonals: what the table of samples cannot say."""
+"""Indexing, writing in place, diagonals: what the table of samples cannot say."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def assert_reads_as_numpy(x, index, rng):
     lanes = np.arange(x.size).reshape(x.shape)[index]
     out, pullback = cr.vjp(lambda x: x[index], x)
     np.testing.assert_array_equal(out, x[index])
-    g, u = rng.standard_normal(lanes.shape), rng.standard_normal(x.shape)
+    g, u = (np.asarray(rng.standard_normal(shape)) for shape in (lanes.shape, x.shape))
     expected = np.zeros(x.size)
     np.add.at(expected, lanes.reshape(-1), g.reshape(-1))
     np.testing.assert_allclose(pullback(g)[0], expected.reshape(x.shape), atol=1e-14)
@@ -57,11 +57,11 @@ def assert_reads_as_numpy(x, index, rng):
 
 def assert_writes_as_numpy(x, v, index, rng):
     def written(x, v):
-        y = x * 1.0
+        y = x.copy()
         y[index] = v
         return y
 
-    u, w, g = (rng.standard_normal(a.shape) for a in (x, v, x))
+    u, w, g = (np.asarray(rng.standard_normal(a.shape)) for a in (x, v, x))
     np.testing.assert_array_equal(written(cr.variable(x), cr.variable(v)).value, written(x, v))
     tangent = cr.jvp(written, (x, v), (u, w))[1]
     np.testing.assert_array_equal(tangent, written(u, w))
@@ -77,11 +77,12 @@ def test_every_kind_of_index_reads_and_writes_as_in_numpy(seed):
     rng = RNG(seed)
     tried = 0
     while tried < 20:
-        x = rng.standard_normal(rng.integers(1, 4, rng.integers(0, 4)))
+        x = np.asarray(rng.standard_normal(rng.integers(1, 4, rng.integers(0, 4))))
         index = random_index(rng, x.shape)
         try:
             place = x[index].shape
-            v = rng.standard_normal([place, (), (1, *place), (1,) * len(place)][rng.integers(4)])
+            shape = [place, (), (1, *place), (1,) * len(place)][rng.integers(4)]
+            v = np.asarray(rng.standard_normal(shape))
             np.array(x)[index] = v
         except (IndexError, ValueError, TypeError):
             continue  # not an index, or NumPy does not take this value for it
@@ -136,7 +137,7 @@ def test_a_bad_index_is_named_with_its_line(kind, index, said):
     with pytest.raises(kind, match=said) as caught:
         x[index]  # the line that is named
     assert "# the line that is named" in str(caught.value)
-    with pytest.raises(kind, match="test_indexing.py"):
+    with pytest.raises(kind, match=r"test_indexing\.py"):
         (x * 1)[index] = 0.0
 
 
@@ -151,7 +152,6 @@ def changed(y, index, value):
 
 OFF = np.array([[0.0, 2.0], [3.0, 0.0]])
 ON = np.array([[1.0, 0.0], [0.0, 4.0]])
-REPEATED = np.array([0.0, 4.0, 0.0, 1.0, 4.0])
 UNREAD = {
     "slice": (lambda y: y[1:], VECTOR),
     "integer": (lambda y: y[-1], VECTOR),
@@ -168,7 +168,7 @@ UNREAD = {
     "sort, tied": (lambda y: np.sort(y)[2:], np.array([0.0, 4.0, 0.0, 1.0])),
     "partition": (lambda y: np.partition(y, 2)[1:], VECTOR),
     "unique": (lambda y: np.unique(y)[1:], np.array([0.0, 4.0, 0.0, 1.0])),
-    "intersect1d": (lambda y: np.setdiff1d(y, [0.0]), VECTOR),
+    "setdiff1d": (lambda y: np.setdiff1d(y, [0.0]), VECTOR),
     "diag of a matrix": (lambda y: np.diag(y), ON),
     "diag of a vector": (lambda y: np.diag(y[1:]), VECTOR),
     "diagonal": (lambda y: np.diagonal(y, -1), np.array([[0.0, 0.0], [4.0, 0.0]])),
@@ -232,83 +232,6 @@ def test_what_is_not_read_has_a_structural_zero(name):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
-# ---- order and ties -----------------------------------------------------------------------------
-
-
-def test_values_that_tie_share_equally():
-    shared = [[0, 0.5, 0, 0.5], [0, 0.5, 0, 0.5], [0, 0, 1, 0], [1, 0, 0, 0]]
-    for f in (np.sort, lambda x: np.partition(x, 2)):
-        for mode in ("forward", "reverse"):
-            np.testing.assert_array_equal(cr.jacobian(f, mode=mode)(TIED), shared)
-    np.testing.assert_array_equal(cr.jacobian(np.unique)(TIED), [shared[0], *shared[2:]])
-    np.testing.assert_array_equal(cr.hessian(lambda x: np.sum(np.sort(x) ** 2))(TIED)[1, 3], 1.0)
-
-
-def test_a_tie_is_reported_as_a_kink():
-    graph = cr.trace(lambda x: np.sum(np.sort(x)[:2]), TIED)
-    assert graph.forward(TIED).backward().status(graph.leaves[0]) == "kink"
-    assert graph.forward(TIED + np.arange(4)).backward().status(graph.leaves[0]) == "value"
-
-
-def test_equal_values_come_out_exactly():
-    """0.1 + 0.1 + 0.1 is not 3 · 0.1, and infinity minus infinity is no number."""
-    x = np.array([0.1, 0.1, np.inf, 0.1, np.inf, np.nan, -0.0, 0.0])
-    np.testing.assert_array_equal(np.sort(cr.variable(x)).value, np.sort(x))
-    np.testing.assert_array_equal(np.unique(cr.variable(x)).value, np.unique(x))
-
-
-def test_methods_sort_in_place_and_partition():
-    def f(x):
-        y = x * 1.0
-        y.sort()
-        return y * np.arange(4.0)
-
-    np.testing.assert_array_equal(gradient(f, TIED), [3, 0.5, 2, 0.5])
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda x: np.unique(x, return_index=True, return_inverse=True, return_counts=True),
-        lambda x: np.unique(x, axis=1, return_counts=True),
-        lambda x: np.unique_all(x),
-        lambda x: np.unique_counts(x),
-        lambda x: np.unique_inverse(x),
-        lambda x: (np.union1d(x, [1.0, 9.0]), np.intersect1d(x, [1.0, 3.0, 9.0])),
-        lambda x: (np.setdiff1d(x, [1.0, 9.0]), np.setxor1d(x, [1.0, 9.0, 9.0])),
-        lambda x: (np.setdiff1d([1.0, 9.0], x), np.isin(x, [1.0]), np.lexsort((x[0], x[1]))),
-        lambda x: (np.argsort(x, axis=None, kind="stable"), np.argpartition(x, kth=0, axis=0)),
-        lambda x: (np.searchsorted(x[1], x), np.searchsorted(a=x[1], v=2.0, side="right")),
-        lambda x: (np.digitize(x, [0.5, 2.0]), np.argwhere(x > 1), np.flatnonzero(x - 1)),
-        lambda x: (
-            *np.nonzero(x > 1),
-            *np.tril_indices_from(x),
-            np.ravel_multi_index((1, 1), (2, 2)),
-        ),
-    ],
-)
-def test_sets_and_positions_are_numpy_s(call):
-    x = np.array([[3.0, 1.0], [1.0, 3.0]])
-    for found, expected in zip(call(cr.variable(x)), call(x), strict=True):
-        found = getattr(found, "value", found)
-        np.testing.assert_array_equal(found, expected)
-        assert np.asarray(found).dtype == np.asarray(expected).dtype
-
-
-def test_copies_in_several_sets_share():
-    np.testing.assert_allclose(gradient(lambda x: np.union1d(x, x), TIED), [1, 0.5, 1, 0.5])
-    np.testing.assert_allclose(
-        gradient(lambda x: np.intersect1d(x, x[:2]), TIED), [1, 0.75, 0, 0.25]
-    )
-
-
-@pytest.mark.parametrize("f", [np.sort, np.unique, lambda x: x[np.nonzero(x > 1)], np.argsort])
-def test_a_traced_graph_orders_anew(f):
-    graph = cr.trace(f, TIED)
-    other = np.array([1.0, 5.0, 1.0, 2.0])
-    np.testing.assert_array_equal(graph.forward(other).outputs, f(other))
-
-
 # ---- writing in place ---------------------------------------------------------------------------
 
 
@@ -344,7 +267,7 @@ def test_a_value_written_in_place_keeps_its_gradient():
     def f(v):
         y = v * 0.0
         np.put(y, [0, 1], v[2:])
-        np.copyto(y[2:] if False else y, v[0], where=np.array([False, False, True, False]))
+        np.copyto(y, v[0], where=np.array([False, False, True, False]))
         return y
 
     np.testing.assert_array_equal(gradient(f, np.ones(4)), [1, 0, 1, 1])
@@ -361,43 +284,6 @@ def test_nothing_is_written_where_a_gradient_would_be_lost():
             write()
     with pytest.raises(cr.ViewWriteError):
         np.put(x[1:], [0], 1.0)
-
-
-# ---- interpolation ------------------------------------------------------------------------------
-
-
-def test_at_a_knot_the_flatter_side_counts():
-    knots, values = np.arange(6.0), np.array([0.0, 1.0, 3.0, 4.0, 2.0, 2.0])
-    slopes = [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]  # the ends are flat outside
-    np.testing.assert_array_equal(gradient(lambda x: np.interp(x, knots, values), knots), slopes)
-    by_knot = cr.jacobian(lambda p: np.interp(knots, p, values))(knots)
-    np.testing.assert_array_equal(by_knot, -np.diag(slopes))
-    by_value = cr.jacobian(lambda f: np.interp(knots, knots, f))(values)
-    np.testing.assert_array_equal(by_value, np.eye(6))
-
-
-@pytest.mark.parametrize(
-    ("knots", "values"),
-    [
-        ([0.0, 1.0, 1.0, 2.0], [0.0, 1.0, 5.0, 2.0]),
-        ([0.0, 1.0, 2.0, 3.0], [-np.inf, 1.0, 2.0, np.inf]),
-        ([0.0, 1.0, 2.0, 2.0], [3.0, 1.0, 2.0, 7.0]),
-        ([1.0], [2.0]),
-    ],
-)
-def test_odd_knots_give_numpy_s_values(knots, values):
-    x = np.array([-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 4.0, np.nan])
-    found = np.interp(cr.variable(x), knots, values).value
-    np.testing.assert_array_equal(found, np.interp(x, knots, values))
-
-
-def test_interp_at_a_jump_has_a_finite_gradient():
-    def f(x, knots, values):
-        return np.sum(np.interp(x, knots, values))
-
-    point = (np.array([1.0, 2.0]), np.array([0.0, 1.0, 1.0, 2.0, 2.0]), np.arange(5.0))
-    for g in cr.grad(f, argnums=(0, 1, 2))(*point):
-        assert np.isfinite(g).all()
 
 
 # ---- diagonals ----------------------------------------------------------------------------------

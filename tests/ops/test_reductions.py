@@ -123,13 +123,9 @@ def test_nodes_at_a_kink_are_known():
 
 # -- structural zeros --------------------------------------------------------------------------
 
-NEEDS_LANES = pytest.mark.xfail(
-    strict=True, reason="prod and cumprod do not yet hand on which lanes of their adjoint are dead"
-)
 BY_ROW = [
     *(np.sum, np.mean, np.var, np.std, np.min, np.median, np.nansum, np.nanmean, cr.logsumexp),
-    *(np.max, np.nanmax, lambda y, axis: np.quantile(y, 1.0, axis=axis)),
-    pytest.param(np.prod, marks=NEEDS_LANES),
+    *(np.max, np.nanmax, lambda y, axis: np.quantile(y, 1.0, axis=axis), np.prod),
 ]
 
 
@@ -170,7 +166,6 @@ def test_an_element_not_selected_stays_out_of_the_gradient(pick):
         assert not np.any(hessian(f, [0.0, 1.0, 2.0])[:2])
 
 
-@NEEDS_LANES
 def test_an_unread_running_product_that_overflowed_stays_out_of_the_gradient():
     with np.errstate(all="ignore"):
         g = gradient(lambda x: np.cumprod(x)[0], [2.0, 1e200, 1e200, 1e200])

@@ -37,8 +37,9 @@ def reverse(
             found = rule.pull(g, node)
         else:
             found = contributions(g, prepare(node) if prepare else node)
+        exact = rule.exact
         for parent, c in zip(node[PARENTS], found):  # noqa: B905 - strict costs 5% of the walk
-            if not rule.exact:
+            if not exact:
                 if c is None:
                     continue
                 if c.shape != parent[SHAPE] or c.dtype is not parent[DTYPE]:

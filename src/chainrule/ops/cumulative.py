@@ -113,6 +113,11 @@ def backwards(x: Any, g: Any, axis: int) -> Any:
     return flipped(recurrence(flipped(conjugate(after), axis), flipped(g, axis), axis=axis), axis)
 
 
+def _up_to(alive: Any, axis: int) -> Any:
+    """The elements from which a live lane was reached: everything up to the last one."""
+    return flipped(np.logical_or.accumulate(flipped(alive, axis), axis=axis), axis)
+
+
 def _recurrence_samples() -> list[Sample]:
     x, y = draw((2, 3, 4), -1.5, 1.5), draw((2, 3, 4), -2, 2, 1)
     return [
@@ -136,6 +141,7 @@ recurrence: Op = rules(
         lambda t, x, axis: recurrence(x, t, axis=axis),
     ),
     inputs=("x", "y"),
+    reach=lambda alive, x_spec, axis: _up_to(alive, axis),
     samples=_recurrence_samples,
     bad=lambda: [sample(np.ones(3), np.ones(4)), sample(np.ones(3), np.ones(3), axis=1)],
     doc="h with h_k = x_k·h_{k−1} + y_k along an axis, h before the first being 0.",
@@ -166,6 +172,12 @@ def _push_cumprod(t: Any, x: Any, out: Any, axis: int | None) -> Any:
     return recurrence(flat, t * before(out, 1, axis), axis=axis)
 
 
+def _factors(alive: Any, x_spec: Any, axis: int | None, dtype: Any) -> Any:
+    """The factors of the running products that are alive."""
+    axis = 0 if axis is None or x_spec.shape == () else axis
+    return np.reshape(_up_to(alive, axis), x_spec.shape)
+
+
 def _running_products() -> list[Sample]:
     holed = draw((2, 5), -2, 2)
     holed[0, 2] = 0
@@ -178,6 +190,7 @@ cumprod = rules(
     _cumprod,
     reverse=(_pull_cumprod,),
     push=(_push_cumprod,),
+    reach=_factors,
     samples=_running_products,
     numpy=(np.cumprod,),
     bad=_no_such_axis,

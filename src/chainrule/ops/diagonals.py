@@ -153,15 +153,20 @@ linalg_trace = composite(
 # -- triangles --------------------------------------------------------------------------------
 
 
+def _lower(m: Any, k: int) -> Any:
+    """Which lanes lie on or below the k-th diagonal."""
+    return np.tri(*m.shape[-2:], k=k) != 0
+
+
 def _tril(m: Any, k: int = 0) -> Any:
     """By `where`, so that the lanes left out carry a structural zero."""
     m = as_array(m)
-    return np.where(np.tri(*m.shape[-2:], k=k, dtype=bool), m, np.zeros((), m.dtype))
+    return np.where(_lower(m, k), m, np.zeros((), m.dtype))
 
 
 def _triu(m: Any, k: int = 0) -> Any:
     m = as_array(m)
-    return np.where(np.tri(*m.shape[-2:], k=k - 1, dtype=bool), np.zeros((), m.dtype), m)
+    return np.where(_lower(m, k - 1), np.zeros((), m.dtype), m)
 
 
 def _triangles() -> list[Sample]:

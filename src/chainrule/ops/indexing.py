@@ -19,12 +19,11 @@ import numpy as np
 from chainrule.core.masked import Masked, within
 from chainrule.core.op import Op, Sample, sample
 from chainrule.core.slot import Slot
-from chainrule.core.spec import Spec, dummy, is_inexact
+from chainrule.core.spec import Spec, dummy
 from chainrule.errors import DTypeError
 from chainrule.ops.define import linear
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
-from chainrule.ops.structure import astype
 
 Template = tuple[Any, ...]
 STATIC = (type(None), type(Ellipsis))
@@ -37,7 +36,8 @@ def split_index(index: Any) -> tuple[Template, list[Any]]:
     if kind is int:
         return (index,), []
     parts = index if isinstance(index, tuple) else (index,)
-    template, arrays = [], []
+    template: list[Any] = []
+    arrays: list[Any] = []
     for part in parts:
         kind = type(part)
         if kind is int or kind in STATIC:
@@ -88,7 +88,7 @@ def put_index(x: Any, index: Any, value: Any) -> Any:
     template, arrays = split_index(index)
     if not arrays:
         return setitem(x, value, template=template)
-    return setitem_at(x, in_dtype_of(x, value), *arrays, template=template)
+    return setitem_at(x, as_array(value), *arrays, template=template)
 
 
 # -- basic indices: no lane is read twice -----------------------------------------------------
@@ -114,11 +114,15 @@ def _getitem_variant(x: Any, *arrays: Any, template: Template) -> tuple[Op, list
     return (gather, [x, *arrays]) if arrays else None
 
 
-def _index_spec(x: Any, *arrays: Any, template: Template) -> Spec | None:
-    """None for a boolean index, whose result's size depends on its values."""
+def _refuse_other_than_integers(arrays: Any) -> None:
     for array in arrays:
         if array.dtype.kind not in "iub":
             raise DTypeError(f"an index is made of integers or booleans, not {array.dtype.name}")
+
+
+def _index_spec(x: Any, *arrays: Any, template: Template) -> Spec | None:
+    """None for a boolean index, whose result's size depends on its values."""
+    _refuse_other_than_integers(arrays)
     if any(a.dtype == bool for a in arrays):
         return None
     zeros = [np.zeros(a.shape, a.dtype) for a in arrays]
@@ -200,13 +204,7 @@ def _with_axes(c: Any, value_spec: Any) -> Any:
 def _setitem_variant(
     x: Any, value: Any, *arrays: Any, template: Template
 ) -> tuple[Op, list[Any]] | None:
-    return (setitem_at, [x, in_dtype_of(x, value), *arrays]) if arrays else None
-
-
-def in_dtype_of(x: Any, value: Any) -> Any:
-    """A value to be assigned; among several inputs the engine takes an integer for an index."""
-    value = as_array(value)
-    return value if is_inexact(value.dtype) or not is_inexact(x.dtype) else astype(value, x.dtype)
+    return (setitem_at, [x, value, *arrays]) if arrays else None
 
 
 setitem = linear(
@@ -325,6 +323,11 @@ def _setitem_at(x: Any, value: Any, *arrays: Any, template: Template) -> Any:
     return out if out.ndim else out[()]
 
 
+def _written_spec(x: Any, value: Any, *arrays: Any, template: Template) -> Spec:
+    _refuse_other_than_integers(arrays)
+    return Spec(x.shape, x.dtype)
+
+
 def _pull_setitem_at(
     g: Any, xs_spec: Any, fixed: Any, active: tuple[bool, ...], template: Template
 ) -> list[Any]:
@@ -376,6 +379,6 @@ setitem_at = linear(
         sample(draw((3,), -2, 2), draw((), -2, 2), np.array([3]), template=(Slot(0),)),
         sample(draw((3,), -2, 2), draw((3,), -2, 2), np.array([0, 1]), template=(Slot(0),)),
     ],
-    spec=lambda x, value, *arrays, template: Spec(x.shape, x.dtype),
+    spec=_written_spec,
     doc="A copy of x in which x[index] = value, for an index with arrays; the last write wins.",
 )

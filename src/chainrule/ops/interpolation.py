@@ -99,7 +99,7 @@ def _interpolated(x: Any, xp: Any, fp: Any) -> Any:
     knot, segment, sloped = segments(x, xp, fp)
     rise = take_index(fp, segment + 1) - take_index(fp, segment)
     run = take_index(xp, segment + 1) - take_index(xp, segment)
-    slope = rise / np.where(sloped, run, 1.0)  # knots may coincide where nothing slopes
+    slope = rise / np.where(np.equal(run, 0), 1.0, run)  # knots coincide where nothing slopes
     return line(x, take_index(xp, knot), take_index(fp, knot), slope, sloped)
 
 

@@ -90,7 +90,7 @@ def _ranked(x: Any, axis: int, kind: Any = None, stable: Any = None) -> Pair:
 def _partitioned(x: Any, kth: Any, axis: int, kind: str) -> Pair:
     """As `_ranked` in the order NumPy's partition leaves: its places are found by sorting both."""
     labels, ordered = _ranked(x, axis)
-    divided = np.partition(x, kth, axis, kind)
+    divided = np.partition(x, kth, axis, kind)  # type: ignore[call-overload]
     groups = np.empty_like(ordered)
     np.put_along_axis(groups, np.argsort(divided, axis=axis), ordered, axis)
     return labels, groups

@@ -191,6 +191,11 @@ def _push_prod(t: Any, x: Any, axis: Axis, dtype: Any, keepdims: bool) -> Any:
     return np.sum(t * _others(x, axis, dtype), axis=axis, keepdims=keepdims)
 
 
+def _factors(alive: Any, x_spec: Any, axis: Axis, keepdims: bool, **attrs: Any) -> Any:
+    """The factors of the products that are alive."""
+    return spread(alive, x_spec, axis, keepdims)
+
+
 def _prod_samples() -> list[Sample]:
     one, two = draw((2, 4), -2, 2), draw((2, 4), -2, 2, 1)
     one[0, 2] = 0
@@ -211,6 +216,7 @@ prod = maskable(
     _prod_samples,
     numpy=(np.prod,),
     bad=bad_axes,
+    reach=_factors,
     neutral=lambda attrs: 1,
     doc="The product over axes; its derivative holds for any number of zeros.",
 )

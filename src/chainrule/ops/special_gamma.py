@@ -129,7 +129,6 @@ zeta = elementwise(
         sample(2.0, draw((3,), 0.4, 4.0).astype(np.float32)),
     ],
     edges=lambda: [sample(2.0, np.float64(v)) for v in (1e-90, 1e8)],
-    numpy=("_zeta",),
     doc="The Hurwitz zeta function Σ (q + k)^−x.",
 )
 

@@ -128,8 +128,8 @@ pseudo_huber = elementwise(
 
 @in_double
 def _exp_moment(x: Any, y: Any, order: int) -> Any:
-    """∫₀ˣ sⁿ e^{ys} ds = x^{n+1} · exprel⁽ⁿ⁾(xy), and −n!/(−y)^{n+1} for x = −∞."""
-    limit = -factorial(order) / (-y) ** (order + 1)
+    """∫₀ˣ sⁿ e^{ys} ds = x^{n+1} · exprel⁽ⁿ⁾(xy), and n!/(−y)^{n+1} for x = −∞."""
+    limit = factorial(order) / (-y) ** (order + 1)
     return np.where(np.isneginf(x), limit, x ** (order + 1) * exprel_derivative(x * y, order=order))
 
 

@@ -32,8 +32,9 @@ def writer(
     name = function.__name__
 
     @wraps(changed)
-    def write(target: Any, *args: Any, **kwargs: Any) -> Any:
-        result = changed(target, *args, **kwargs)
+    def write(*args: Any, **kwargs: Any) -> Any:
+        target = args[0] if args else kwargs[inputs[0]]
+        result = changed(*args, **kwargs)
         if hasattr(target, "_rebind"):
             return target._rebind(result, f"np.{name} into")
         if hasattr(result, "_rebind"):

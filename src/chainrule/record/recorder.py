@@ -204,7 +204,7 @@ def translated(
         op.spec(*(Spec(a.shape, a.dtype) if hasattr(a, "dtype") else a for a in args), **attrs)
     except ChainruleError as better:
         return located(better, op, args, line)
-    except Exception:  # noqa: BLE001, S110 - the spec knows no more than the op did
+    except Exception:  # noqa: BLE001 - the spec knows no more than the op did
         pass
     kinds = {
         np.linalg.LinAlgError: LinearAlgebraError,

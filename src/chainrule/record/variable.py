@@ -14,10 +14,8 @@ import numpy as np
 from chainrule.core.late import late
 from chainrule.core.node import DTYPE, NO_ATTRS, SHAPE, Line, Node, make_leaf
 from chainrule.core.op import Op
-from chainrule.core.rule import Rule, rule_for
-from chainrule.errors import ArgumentError, DetachError, DTypeError, ViewWriteError
-from chainrule.ops import arithmetic, comparison, indexing
-from chainrule.ops.arithmetic import is_root
+from chainrule.errors import DetachError, DTypeError, ViewWriteError
+from chainrule.ops import indexing
 from chainrule.record.protocol import array_function, array_ufunc, unary_rules
 from chainrule.record.recorder import as_operand, expand, record
 from chainrule.record.state import current, user_frame, user_line
@@ -245,158 +243,12 @@ class Variable:
     __hash__ = object.__hash__
 
 
-# -- operators -------------------------------------------------------------------------------
-
-
-def binary_operator(op: Op) -> tuple[Any, Any, Any]:  # noqa: C901 - flat for speed, see below
-    """The methods `x ∘ y`, `y ∘ x` and `x ∘= y` of one elementwise op.
-
-    The first lines of each are the engine's hottest path: float64 results of Variables and Python
-    numbers are recorded right here, everything else by `record`.
-    """
-    compute = op.forward
-    both: Rule = rule_for(op, (True, True), exact=True)
-    stretched: Rule = rule_for(op, (True, True))
-    first: Rule = rule_for(op, (True, False), exact=True)
-    second: Rule = rule_for(op, (False, True), exact=True)
-    keep_both, keep_first, keep_second = both.keep, first.keep, second.keep
-
-    def method(self: Variable, other: Any) -> Any:
-        kind = type(other)
-        node = self.node
-        if node[DTYPE] is DOUBLE and current.get().plain:
-            x = self._value
-            if kind is Variable:
-                above = other.node
-                if above[DTYPE] is DOUBLE and not (other is self and is_root(node)):
-                    y = other._value
-                    try:
-                        out = compute(x, y)
-                    except ValueError:  # shapes that do not fit: say so properly
-                        return record(Variable, op, [self, other], NO_ATTRS)
-                    shape = out.shape
-                    rule = both if node[SHAPE] == shape == above[SHAPE] else stretched
-                    frame = _frame(1)
-                    return Variable(
-                        out,
-                        Node((rule, (node, above), keep_both(x, y, out), NO_ATTRS, shape, DOUBLE,
-                              frame.f_code, frame.f_lasti, None, None)),
-                    )  # fmt: skip
-            elif (kind is float or kind is int) and not (other == 2 and is_root(node)):
-                out = compute(x, other)
-                frame = _frame(1)
-                return Variable(
-                    out,
-                    Node((first, (node,), keep_first(x, other, out), NO_ATTRS, node[SHAPE], DOUBLE,
-                          frame.f_code, frame.f_lasti, None, None)),
-                )  # fmt: skip
-        if not is_operand(other):
-            return NotImplemented
-        return record(Variable, op, [self, other], NO_ATTRS)
-
-    def reflected(self: Variable, other: Any) -> Any:
-        node = self.node
-        kind = type(other)
-        if (kind is float or kind is int) and node[DTYPE] is DOUBLE and current.get().plain:
-            y = self._value
-            out = compute(other, y)
-            frame = _frame(1)
-            return Variable(
-                out,
-                Node((second, (node,), keep_second(other, y, out), NO_ATTRS, node[SHAPE], DOUBLE,
-                      frame.f_code, frame.f_lasti, None, None)),
-            )  # fmt: skip
-        if not is_operand(other):
-            return NotImplemented
-        return record(Variable, op, [other, self], NO_ATTRS)
-
-    def in_place(self: Variable, other: Any) -> Any:
-        changed = record(Variable, op, [self, other], NO_ATTRS)
-        if changed.shape != self.shape:
-            raise ArgumentError(
-                f"in-place {op.name} of shapes {self.shape} and {np.shape(other)} would change the shape to {changed.shape}"
-            )
-        if changed.dtype != self.dtype:
-            changed = changed.astype(self.dtype)
-        if hasattr(self, "_base") and stores_item(_frame(1)):
-            return changed  # `y[1:] += v` goes on to assign it to y[1:]
-        return self._rebind(changed, "update in place")
-
-    return method, reflected, in_place
-
-
 def stores_item(frame: FrameType) -> bool:
     """Whether the running instruction is the `+=` of `y[index] += v`, and so not of `name += v`."""
     code, at = frame.f_code.co_code, frame.f_lasti + 2
     while code[at] in (CACHE, SWAP):
         at += 2
     return code[at] in STORE_ITEM
-
-
-def plain_operator(op: Op) -> tuple[Any, Any]:
-    """The methods `x ∘ y` and `y ∘ x` of an op whose results are not float64 (comparisons, bits)."""
-
-    def method(self: Variable, other: Any) -> Any:
-        return (
-            record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
-        )
-
-    def reflected(self: Variable, other: Any) -> Any:
-        return (
-            record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
-        )
-
-    return method, reflected
-
-
-def is_operand(value: Any) -> bool:
-    return isinstance(value, (Variable, np.ndarray, np.generic, float, int, complex, list, tuple))
-
-
-def unary_operator(op: Op) -> Any:
-    def method(self: Variable) -> Any:
-        return record(Variable, op, [self], NO_ATTRS)
-
-    return method
-
-
-OPERATORS: dict[str, Op] = {
-    "add": arithmetic.add,
-    "sub": arithmetic.subtract,
-    "mul": arithmetic.multiply,
-    "truediv": arithmetic.divide,
-    "floordiv": arithmetic.floor_divide,
-    "mod": arithmetic.remainder,
-    "pow": arithmetic.power,
-}
-KINDS = ("", "r", "i")
-
-
-def install_operator(name: str) -> None:
-    """Give Variable the three methods of one operator, built when one of them is first used."""
-
-    def first_use(kind: str) -> Any:
-        def method(self: Variable, other: Any) -> Any:
-            for k, built in zip(KINDS, binary_operator(OPERATORS[name]), strict=True):
-                setattr(Variable, f"__{k}{name}__", built)
-            return getattr(self, f"__{kind}{name}__")(other)
-
-        return method
-
-    for kind in KINDS:
-        setattr(Variable, f"__{kind}{name}__", first_use(kind))
-
-
-for _name in OPERATORS:
-    install_operator(_name)
-for _name, _op in comparison.BY_OPERATOR.items():
-    _method, _reflected = plain_operator(_op)
-    setattr(Variable, f"__{_name}__", _method)
-    if _name in ("and", "or", "xor"):
-        setattr(Variable, f"__r{_name}__", _reflected)
-Variable.__neg__ = unary_operator(arithmetic.negative)  # type: ignore[attr-defined]
-Variable.__pos__ = unary_operator(arithmetic.positive)  # type: ignore[attr-defined]
-Variable.__invert__ = unary_operator(comparison.invert)  # type: ignore[attr-defined]
 
 
 def variable(value: Any, name: str | None = None) -> Variable:
