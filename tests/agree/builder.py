@@ -97,10 +97,10 @@ class Builder:
         """A new input of the program."""
         if len(self.inputs) >= MOST_INPUTS or prod(shape) > MOST_ELEMENTS:
             raise RejectError("too many inputs")
-        value = np.round(self.rng.uniform(low, high, shape), 6)
+        value = np.asarray(np.round(self.rng.uniform(low, high, shape), 6))
         self.inputs.append(len(self.values))
         self.values.append(value)
-        self.moved.append(value + NUDGE * self.rng.choice([-1.0, 1.0], shape))
+        self.moved.append(np.asarray(value + NUDGE * self.rng.choice([-1.0, 1.0], shape)))
         return len(self.values) - 1
 
     def step(self, name: str, *args: Any, **attrs: Any) -> int:
@@ -114,9 +114,8 @@ class Builder:
             given = [resolved(a, values) for a in args]
             if entry.ok is not None and not entry.ok(*given, **attrs):
                 raise RejectError("near a kink")
-            given = [np.array(g) if isinstance(g, np.ndarray) else g for g in given]
             with np.errstate(all="ignore"):
-                found.append([np.asarray(r)[()] for r in results(entry.ways[way](*given, **attrs))])
+                found.append([np.asarray(r) for r in results(entry.ways[way](*given, **attrs))])
         self._check(*found)
         first = len(self.values)
         if len(self.steps) >= MOST_STEPS:
@@ -264,20 +263,39 @@ class Builder:
         j = self.partner(i, constants)
         return (i, j) if self.chance(0.5) else (j, i)
 
+    def together(self, *args: Any) -> tuple[Any, ...]:
+        """The operands, if all of them broadcast."""
+        shapes = [np.shape(a.value) if isinstance(a, Const) else self.values[a].shape for a in args]
+        try:
+            fits = prod(np.broadcast_shapes(*shapes)) <= MOST_ELEMENTS
+        except ValueError:
+            fits = False
+        if not fits:
+            raise RejectError("shapes do not fit")
+        return args
+
     # -- domains -----------------------------------------------------------------------------
 
     def within(self, arg: Any, low: float | None, high: float | None) -> Any:
         """The argument, with a squashing step where it leaves the interval."""
         if isinstance(arg, Const):
             return self._constant_within(arg, low, high)
-        v = self.values[arg]
-        margin = 0.05
-        if v.size == 0 or (
-            (low is None or np.min(v) > low + margin) and (high is None or np.max(v) < high - margin)
-        ):
+        if self._inside(arg, low, high):
             return arg
+        squashed = self._squashed(arg, low, high)
+        if not self._inside(squashed, low, high):
+            raise RejectError("the interval lies too far out")
+        return squashed
+
+    def _inside(self, arg: int, low: float | None, high: float | None) -> bool:
+        v, margin = self.values[arg], 0.03
+        above = low is None or bool(np.all(v > low + margin))
+        return above and (high is None or bool(np.all(v < high - margin)))
+
+    def _squashed(self, arg: int, low: float | None, high: float | None) -> int:
         if low is None:
-            return self.step("negative", self.within(self.step("negative", arg), -high, None))  # type: ignore[operator]
+            assert high is not None
+            return self.step("negative", self._above(self.step("negative", arg), -high))
         if high is None:
             return self._above(arg, low)
         squash = self.choice(["tanh", "sin", "expit", "arctan"])

@@ -347,7 +347,7 @@ entry(
 def _between(b: Builder) -> Drawn:
     x = b.pick()
     low = b.within(b.partner(x), -2, -0.1)
-    return (x, low, b.within(b.partner(x), 0.1, 2)), {}
+    return b.together(x, low, b.within(b.partner(x), 0.1, 2)), {}
 
 
 entry(
@@ -364,7 +364,7 @@ entry(
 def _where(b: Builder) -> Drawn:
     x, y = b.pair()
     c = x if not isinstance(x, Const) else y
-    return (c, b.partner(c), x, y), {}
+    return b.together(c, b.partner(c), x, y), {}
 
 
 def _three_way(f: Any) -> Any:

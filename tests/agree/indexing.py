@@ -267,3 +267,157 @@ entry(
     torch=lambda t, x, y, which: t.where(t.as_tensor(which == 1), y, x),
     jax=lambda j, x, y, which: j.numpy.where(which == 1, y, x),
 )
+
+
+# -- NumPy's functions that write into their argument ----------------------------------------------
+
+
+def _changed(function: Any) -> Any:
+    """The function called on a copy of x, which is then what it has become."""
+
+    def call(x: Any, *values: Any, **attrs: Any) -> Any:
+        y = np.copy(x)
+        function(y, *values, **attrs)
+        return y
+
+    return call
+
+
+def writer(name: str, draw: Any, function: Any, own: Any) -> None:
+    """An entry of np.<name>, which writes, and of cr.<name>, which returns the changed array."""
+    change = _changed(function)
+    entry(
+        name,
+        "assignment",
+        draw,
+        ways=(change, own),
+        torch=lambda t, x, v, **attrs: rearranged(t, lambda a, c: change(a, c, **attrs), x, v),
+        jax=lambda j, x, v, **attrs: _by_number(j, lambda a, c: change(a, c, **attrs), x, v),
+    )
+
+
+def _by_number(j: Any, f: Any, *xs: Any) -> Any:
+    """As `rearranged`, in JAX."""
+    numbers = np.split(np.arange(sum(x.size for x in xs)), np.cumsum([x.size for x in xs])[:-1])
+    placed = f(*(n.reshape(x.shape) for n, x in zip(numbers, xs, strict=True)))
+    return j.numpy.concatenate([x.reshape(-1) for x in xs])[placed]
+
+
+def _put(b: Builder) -> Drawn:
+    x = b.ranked(1, 3)
+    size = b.values[x].size
+    count = b.integer(1, min(3, size))
+    return (x, b.shaped((count,))), {"ind": b.rng.permutation(size)[:count]}
+
+
+writer("put", _put, lambda y, v, ind: np.put(y, ind, v), lambda x, v, ind: cr.put(x, ind, v))
+
+
+def _with_mask(b: Builder) -> Drawn:
+    x = b.ranked(1, 3)
+    return (x, b.shaped(b.values[x].shape)), {"mask": b.rng.random(b.values[x].shape) < 0.5}
+
+
+writer("putmask", _with_mask, lambda y, v, mask: np.putmask(y, mask, v), lambda x, v, mask: cr.putmask(x, mask, v))
+writer(
+    "place",
+    lambda b: (lambda x: ((x, b.shaped((3,))), {"mask": b.rng.random(b.values[x].shape) < 0.5}))(b.ranked(1, 3)),
+    lambda y, v, mask: np.place(y, mask, v),
+    lambda x, v, mask: cr.place(x, mask, v),
+)
+writer(
+    "copyto",
+    _with_mask,
+    lambda y, v, mask: np.copyto(y, v, where=mask),
+    lambda x, v, mask: cr.copyto(x, v, where=mask),
+)
+
+
+def _fill_diagonal(b: Builder) -> Drawn:
+    x = b.ranked(2, 2)
+    return (x, b.shaped(() if b.chance(0.5) else (min(b.values[x].shape),))), {}
+
+
+writer("fill_diagonal", _fill_diagonal, lambda y, v: np.fill_diagonal(y, v), lambda x, v: cr.fill_diagonal(x, v))
+
+
+def _put_along(b: Builder) -> Drawn:
+    x = b.ranked(1, 2)
+    shape = list(b.values[x].shape)
+    axis = b.axis(len(shape))
+    n, shape[axis] = shape[axis], 1
+    return (x, b.shaped(shape)), {"indices": b.rng.integers(0, n, shape), "axis": axis}
+
+
+writer(
+    "put_along_axis",
+    _put_along,
+    lambda y, v, indices, axis: np.put_along_axis(y, indices, v, axis),
+    lambda x, v, indices, axis: cr.put_along_axis(x, indices, v, axis),
+)
+entry(
+    "add_at",
+    "assignment",
+    lambda b: (lambda x: ((x, b.shaped((3,))), {"places": b.rng.integers(0, b.values[x].size, 3)}))(b.ranked(1, 1)),
+    ways=(lambda x, v, places: cr.add_at(x, places, v),),
+    torch=lambda t, x, v, places: x.index_add(0, t.as_tensor(places), v),
+    jax=lambda j, x, v, places: x.at[places].add(v),
+)
+
+
+# -- positions -------------------------------------------------------------------------------------
+
+
+def _knots(b: Builder) -> Drawn:
+    count = b.integer(2, 5)
+    knots = np.round(np.sort(b.rng.uniform(-1.5, 1.5, count)), 3)
+    return (b.pick(), b.shaped((count,))), {"knots": knots}
+
+
+def _between_knots(x: Any, y: Any, knots: Any) -> bool:
+    return bool(np.all(np.diff(knots) > 0.05)) and far_from(np.subtract.outer(x, knots), 0.0)
+
+
+def _torch_interp(t: Any, x: Any, y: Any, knots: Any) -> Any:
+    inside = np.clip(x.detach().numpy(), knots[0], knots[-1])
+    right = t.as_tensor(np.clip(np.searchsorted(knots, inside), 1, len(knots) - 1))
+    k = t.as_tensor(knots)
+    share = (t.clip(x, knots[0], knots[-1]) - k[right - 1]) / (k[right] - k[right - 1])
+    return y[right - 1] * (1 - share) + y[right] * share
+
+
+entry(
+    "interp",
+    "indexing",
+    _knots,
+    ways=(lambda x, y, knots: np.interp(x, knots, y), lambda x, y, knots: cr.interp(x, knots, y)),
+    torch=_torch_interp,
+    jax=lambda j, x, y, knots: j.numpy.interp(x, knots, y),
+    ok=_between_knots,
+)
+entry(
+    "lookup",
+    "indexing",
+    _knots,
+    ways=(
+        lambda x, y, knots: y[np.digitize(x, knots) - 1] * x,
+        lambda x, y, knots: y[np.searchsorted(knots, x) - 1] * x,
+    ),
+    torch=lambda t, x, y, knots: y[t.searchsorted(t.as_tensor(knots), x) - 1] * x,
+    jax=lambda j, x, y, knots: y[j.numpy.searchsorted(knots, x) - 1] * x,
+    ok=_between_knots,
+)
+entry(
+    "nonzero",
+    "indexing",
+    lambda b: ((b.ranked(1, 3),), {}),
+    ways=(
+        lambda x: x[np.nonzero(x > 0)],
+        lambda x: x[(x > 0).nonzero()],
+        lambda x: np.ravel(x)[np.flatnonzero(x > 0)],
+        lambda x: x[tuple(np.argwhere(x > 0).T)],
+    ),
+    torch=lambda t, x: x[x > 0],
+    jax=lambda j, x: x[x > 0],
+    ok=lambda x: far_from(x, 0.0),
+)

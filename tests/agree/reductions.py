@@ -186,7 +186,7 @@ entry(
     "logsumexp_weighted",
     "reductions",
     _weighted,
-    ways=(lambda x, w, axis: cr.logsumexp(x, axis=axis, b=w),),
+    ways=(lambda x, w, axis: cr.logsumexp_weighted(x, w, axis=axis),),
     torch=lambda t, x, w, axis: folded(t.exp(x) * w, axis)[0].sum(-1).log(),
     jax=lambda j, x, w, axis: j.scipy.special.logsumexp(x, axis=axis, b=w),
 )
@@ -405,7 +405,7 @@ entry(
     lambda b: ((b.ranked(1, 1), b.ranked(1, 1), b.ranked(1, 1)), {}),
     ways=(
         lambda x, y, z: np.diff(x, prepend=y, append=z),
-        lambda x, y, z: cr.diff(x, prepend=y, append=z),
+        lambda x, y, z: cr.OPS["diff"](x, prepend=y, append=z),  # cr.diff is a folder
     ),
     torch=lambda t, x, y, z: t.diff(x, prepend=y, append=z),
     jax=lambda j, x, y, z: j.numpy.diff(x, prepend=y, append=z),

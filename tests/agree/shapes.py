@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import chainrule as cr
+import chainrule.numpy as cnp
 from tests.agree.builder import Builder, RejectError
 from tests.agree.entry import Const, Drawn, entry
 
@@ -342,7 +343,7 @@ entry(
     "trace",
     "diagonals",
     _diagonal,
-    ways=(cr.trace_, np.trace) if hasattr(cr, "trace_") else (np.trace, lambda x, **attrs: x.trace(**attrs)),
+    ways=(np.trace, lambda x, **attrs: x.trace(**attrs), cr.OPS["trace"]),
     torch=lambda t, x, offset, axis1, axis2: x.diagonal(offset, axis1, axis2).sum(-1),
     jax="numpy.trace",
 )
@@ -554,7 +555,11 @@ entry(
     "likes",
     "joining",
     lambda b: ((b.pick(),), {"fill": b.number(-1, 1)}),
-    ways=(lambda x, fill: x * np.full_like(x, fill) + np.ones_like(x) - np.zeros_like(x) * x,),
+    ways=(
+        lambda x, fill: x * np.full_like(x, fill) + np.ones_like(x) - np.zeros_like(x) * x,
+        lambda x, fill: x * cnp.full(x.shape, fill) + cnp.ones(x.shape) - cnp.zeros_like(x) * x,
+        lambda x, fill: cnp.asarray(x) * fill + cnp.ones_like(x),
+    ),
     torch=lambda t, x, fill: x * t.full_like(x, fill) + t.ones_like(x) - t.zeros_like(x) * x,
     jax=lambda j, x, fill: x * fill + 1.0,
 )

@@ -82,14 +82,15 @@ def test_a_block_knows_its_lines(tmp_path):
 
 
 def test_what_needs_a_missing_package_is_left_out(tmp_path):
-    assert not list(page(tmp_path, "<!-- needs no_such_package -->\n```python\nprint(1)\n```\n").differences())
+    text = "<!-- needs no_such_package -->\n```python\nprint(1)\n```\n"
+    assert page(tmp_path, text).differences() == []
 
 
 def test_the_true_output_can_be_written_into_the_page(tmp_path):
     wrong = page(tmp_path, "```python\nprint(1)\n```\n\ntext\n\n```python\nprint(2)\n```\n\n```text\n3\n```\n")
     assert rewrite(wrong) == [1, 11]
     right = Page(wrong.path)
-    assert not list(right.differences())
+    assert right.differences() == []
     assert [b.text for b in right.blocks if b.language == "text"] == ["1", "2"]
 
 

@@ -102,8 +102,8 @@ def test_a_function_of_a_matrix_at_repeated_eigenvalues(a, f):
     x = cr.variable(a)
     spectral(x).backward()
     np.testing.assert_array_equal(x.grad, cr.grad(spectral)(a))
-    run = cr.trace(spectral, a).forward(a).backward()
-    np.testing.assert_array_equal(run.adjoint("a"), x.grad)
+    with pytest.raises(cr.errors.DegenerateError):  # a Run has no history of its adjoints
+        cr.trace(spectral, a).forward(a).backward()
 
 
 @looks_twice

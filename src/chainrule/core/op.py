@@ -122,6 +122,10 @@ def sample(*args: Any, **attrs: Any) -> Sample:
 Samples = Callable[[], Sequence[Sample]]  # a function, so that importing makes no arrays
 
 
+# Names with a meaning in rules, which an input or attr would hide.
+RESERVED = frozenset({"g", "t", "ts", "out", "out_spec", "active", "xs", "fixed"})
+
+
 class Recorded(Protocol):
     """What an op needs to know of a Variable: it is recognised by `__chainrule_record__`."""
 
@@ -156,6 +160,9 @@ class Op:
     def __post_init__(self) -> None:
         if self.samples is None:
             raise GraphError(f"op {self.name} has no samples, so nothing would test it")
+        taken = RESERVED.intersection(self.inputs) - {"xs"}
+        if taken:
+            raise GraphError(f"op {self.name}: an input cannot be called {taken.pop()}")
         object.__setattr__(self, "__doc__", self.doc or f"{self.name}({', '.join(self.inputs)})")
         object.__setattr__(self, "__name__", self.name)
 
@@ -219,9 +226,9 @@ class Op:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply to arrays (computed at once) or to Variables (computed and recorded)."""
-        for value in args[0] if args and isinstance(args[0], (list, tuple)) else args:
-            if hasattr(value, "__chainrule_record__"):
-                return value.__chainrule_record__(self, args, kwargs)
+        variable = first_recorded(args)
+        if variable is not None:
+            return variable.__chainrule_record__(self, args, kwargs)
         if self.expand is not None:
             return self.expand(*args, **kwargs)
         inputs, attrs = self.bind(args, kwargs)
@@ -229,6 +236,18 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join((*self.inputs, *self.attrs))})>"
+
+
+def first_recorded(args: Sequence[Any]) -> Any:
+    """The first Variable among the arguments, or inside a list of them."""
+    for value in args:
+        if hasattr(value, "__chainrule_record__"):
+            return value
+        if isinstance(value, (list, tuple)):
+            found = first_recorded(value)
+            if found is not None:
+                return found
+    return None
 
 
 class Table(dict[str, Op]):

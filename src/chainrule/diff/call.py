@@ -10,7 +10,7 @@ import numpy as np
 
 from chainrule.core.containers import Structure, flatten
 from chainrule.core.masked import Masked, unmasked
-from chainrule.core.node import CODE, LASTI, PARENTS, Node
+from chainrule.core.node import CODE, LASTI, PARENTS, Leaf, Node
 from chainrule.core.order import dfs_order
 from chainrule.diff.backward import own
 from chainrule.diff.forward import forward
@@ -54,8 +54,13 @@ class Call:
             self.inputs += variables
             self.given += leaves
             self.structures.append(structure)
-        with recording(inside=True):
-            self.result = f(*args, **kwargs)
+        try:
+            with recording(inside=True):
+                self.result = f(*args, **kwargs)
+        finally:
+            for v in self.inputs:
+                if v is not None and isinstance(v.node, Leaf):
+                    v.node.live = False  # to any later call these leaves are constants
 
     def set_output(self, output: Any) -> None:
         """Declare which part of the result is differentiated, as a nested container of numbers."""
@@ -70,7 +75,7 @@ class Call:
         nodes = [v.node for v in self.outputs if isinstance(v, Variable)]
         parents = (lambda n: () if n in wrt else n[PARENTS]) if nested else itemgetter(PARENTS)
         self.order = dfs_order(nodes, parents)
-        outside = any(n.is_leaf and n not in wrt for n in self.order)
+        outside = any(isinstance(n, Leaf) and n.live and n not in wrt for n in self.order)
         self.recorded = nested or outside or current.get().tracing is not None
         if self.recorded:
             self.order = _between(self.order, wrt)

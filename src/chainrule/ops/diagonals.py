@@ -155,7 +155,7 @@ linalg_trace = composite(
 
 def _lower(m: Any, k: int) -> Any:
     """Which lanes lie on or below the k-th diagonal."""
-    return np.tri(*m.shape[-2:], k=k) != 0
+    return np.tri(*m.shape[-2:], k=k, dtype=bool)  # type: ignore[call-overload]
 
 
 def _tril(m: Any, k: int = 0) -> Any:

@@ -42,8 +42,8 @@ def _segments(x: Any, xp: Any, fp: Any) -> tuple[Any, Any, Any]:
     return knot + from_right, segment, ~flat
 
 
-segments = rules(
-    "segments",
+interp_segments = rules(
+    "interp_segments",
     _segments,
     inputs=("x", "xp", "fp"),
     derivative=ZERO,
@@ -79,8 +79,8 @@ FORWARD = (
     lambda t, x, x0, sloped: _if_sloped(t * (x - x0), sloped),
     None,
 )
-line = rules(
-    "line",
+interp_line = rules(
+    "interp_line",
     _line,
     derivative=Rules(REVERSE, FORWARD, elementwise=True),
     inputs=("x", "x0", "y0", "slope", "sloped"),
@@ -96,11 +96,11 @@ line = rules(
 def _interpolated(x: Any, xp: Any, fp: Any) -> Any:
     if xp.size == 1:
         return broadcast_to(fp[0], x.shape)
-    knot, segment, sloped = segments(x, xp, fp)
+    knot, segment, sloped = interp_segments(x, xp, fp)
     rise = take_index(fp, segment + 1) - take_index(fp, segment)
     run = take_index(xp, segment + 1) - take_index(xp, segment)
     slope = rise / np.where(np.equal(run, 0), 1.0, run)  # knots coincide where nothing slopes
-    return line(x, take_index(xp, knot), take_index(fp, knot), slope, sloped)
+    return interp_line(x, take_index(xp, knot), take_index(fp, knot), slope, sloped)
 
 
 def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import plain
 from chainrule.core.op import Sample, sample
 from chainrule.ops.define import composite, rules
 from chainrule.ops.reductions import Axis, array_of, bad_axes, expanded, reduced_shape
 from chainrule.ops.samples import draw
+from chainrule.ops.structure import stop_gradient
 
 
 def _shift(x: Any, axis: Axis) -> Any:
@@ -85,7 +85,9 @@ def _rows(alive: Any, x_spec: Any, axis: Axis, keepdims: bool = True) -> Any:
 def _weighted(x: Any, b: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """log Σ b·eˣ = log Σ e^(x − s) b + s, the shift s taken where b counts."""
     x, b = array_of(x), array_of(b)
-    shift = _shift(np.where(plain(b) == 0, -np.inf, plain(x)), axis)
+    counted = np.where(np.equal(b, 0), -np.inf, x)
+    peak = stop_gradient(np.max(counted, axis=axis, keepdims=True, initial=-np.inf))
+    shift = np.where(np.isfinite(peak), peak, 0.0)
     if not hasattr(b, "__chainrule_record__"):
         x = np.where(b == 0, shift, x)  # a large x with b = 0 counts for nothing
     powers = b * np.exp(x - shift)

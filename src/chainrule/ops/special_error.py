@@ -1,7 +1,5 @@
 """The error function, its scaled and inverse forms, and the normal distribution."""
 
-# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
-
 from __future__ import annotations
 
 from math import factorial

@@ -1,7 +1,5 @@
 """The gamma and beta functions, their logarithms, the polygamma and Hurwitz zeta functions."""
 
-# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
-
 from __future__ import annotations
 
 from math import factorial, pi

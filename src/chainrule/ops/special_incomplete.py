@@ -1,7 +1,5 @@
 """The incomplete gamma and beta functions and the densities that are their slopes."""
 
-# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
-
 from __future__ import annotations
 
 from functools import cache

@@ -1,7 +1,5 @@
 """Entropies, robust losses and power transforms, as scipy.special has them."""
 
-# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
-
 from __future__ import annotations
 
 from math import factorial

@@ -9,6 +9,8 @@ import numpy as np
 from chainrule.core.op import OPS
 from chainrule.errors import UnsupportedError
 from chainrule.ops import shape, structure
+from chainrule.record.recorder import call
+from chainrule.record.state import user_line
 from chainrule.record.variable import Variable
 
 SAME_NAME = (
@@ -20,12 +22,14 @@ OTHER_NAME = {"conj": "conjugate"}
 
 
 def method(name: str) -> Any:
-    def call(self: Variable, *args: Any, **kwargs: Any) -> Any:
-        return OPS[OTHER_NAME.get(name, name)](self, *args, **kwargs)
+    op_name = OTHER_NAME.get(name, name)
 
-    call.__name__ = name
-    call.__doc__ = f"As `ndarray.{name}`."
-    return call
+    def of_ndarray(self: Variable, *args: Any, **kwargs: Any) -> Any:
+        return call(Variable, OPS[op_name], (self, *args), kwargs, user_line(2))
+
+    of_ndarray.__name__ = name
+    of_ndarray.__doc__ = f"As `ndarray.{name}`."
+    return of_ndarray
 
 
 for _name in SAME_NAME:

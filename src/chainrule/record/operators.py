@@ -147,10 +147,14 @@ def plain_operator(op: Op) -> tuple[Any, Any]:
     """The methods `x ∘ y` and `y ∘ x` of an op whose results are not float64 (comparisons, bits)."""
 
     def method(self: Variable, other: Any) -> Any:
-        return record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
+        return (
+            record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
+        )
 
     def reflected(self: Variable, other: Any) -> Any:
-        return record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
+        return (
+            record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
+        )
 
     return method, reflected
 

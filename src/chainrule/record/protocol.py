@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chainrule.core.node import NO_ATTRS, Line
+from chainrule.core.node import Line
 from chainrule.core.op import OPS, Op, Partials
 from chainrule.core.rule import Rule, rule_for
 from chainrule.errors import DetachError, UnsupportedError
-from chainrule.record.recorder import expand, record
-from chainrule.record.state import recording, user_line
+from chainrule.record.recorder import LinePlace, call
+from chainrule.record.state import user_line
 
 if TYPE_CHECKING:
     from chainrule.record.variable import Variable
@@ -27,7 +27,7 @@ REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
     "logical_and": "all", "logical_or": "any", "logaddexp": "logsumexp",
 }  # fmt: skip
-ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
+ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
 
 
 # Questions about an array whose answer is not an array to differentiate.
@@ -53,8 +53,10 @@ def op_of(function: Any) -> Op | None:
         return found
     for op in OPS.values():  # filled on first use; again when an op may have been added
         _by_numpy.update(dict.fromkeys(op.numpy, op))
-    if type(function) is np.ufunc and function.__name__ in OPS:
-        _by_numpy.setdefault(function, OPS[function.__name__])  # SciPy's are known by name
+    if type(function) is np.ufunc and function not in _by_numpy:
+        named = OPS.get(function.__name__) or _by_numpy.get(function.__name__)
+        if named is not None:  # SciPy's ufuncs are known by name
+            _by_numpy[function] = named
     return _by_numpy.get(function)
 
 
@@ -64,6 +66,7 @@ def array_ufunc(
     method: str,
     inputs: Sequence[Any],
     kwargs: dict[str, Any],
+    line: LinePlace,
 ) -> Any:
     """`np.sin(x)`, `np.add.reduce(x)`, `array + x`: the entry of every ufunc."""
     op = op_of(ufunc)
@@ -71,29 +74,19 @@ def array_ufunc(
         raise unsupported(ufunc.__name__)
     _refuse_destination(ufunc, kwargs)
     if method == "__call__":
-        return (
-            with_keywords(op, inputs, kwargs) if kwargs else plain_call(variable, op, ufunc, inputs)
-        )
+        if kwargs:
+            return with_keywords(variable, op, inputs, kwargs, line)
+        if len(op.inputs) == 1 and type(op.derivative) is Partials and op.variant is None:
+            unary_rules[ufunc] = rule_for(op, (True,), exact=True)
+        return call(variable, op, inputs, {}, line)
     name = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {}).get(ufunc.__name__)
     if name is not None:
-        with recording(line=user_line()):
-            return OPS[name](*inputs, **{"axis": 0, **kwargs})
+        return call(variable, OPS[name], inputs, {"axis": 0, **kwargs}, line)
     if method == "outer":
         x, y = inputs
         wide = np.reshape(x, np.shape(x) + (1,) * np.ndim(y))
-        return array_ufunc(variable, ufunc, "__call__", (wide, y), kwargs)
+        return array_ufunc(variable, ufunc, "__call__", (wide, y), kwargs, line)
     raise unsupported(f"{ufunc.__name__}.{method}")
-
-
-def plain_call(variable: type[Variable], op: Op, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
-    """A ufunc called with nothing but its operands."""
-    if op.expand is not None:
-        return expand(op, inputs, {})
-    if op.attrs:
-        return record(variable, op, *op.bind(inputs, {}))
-    if len(op.inputs) == 1 and type(op.derivative) is Partials and op.variant is None:
-        unary_rules[ufunc] = rule_for(op, (True,), exact=True)
-    return record(variable, op, inputs, NO_ATTRS)
 
 
 def _refuse_destination(ufunc: np.ufunc, kwargs: dict[str, Any]) -> None:
@@ -112,17 +105,22 @@ def _refuse_destination(ufunc: np.ufunc, kwargs: dict[str, Any]) -> None:
         )
 
 
-def with_keywords(op: Op, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def with_keywords(
+    variable: type[Variable], op: Op, inputs: Sequence[Any], kwargs: dict[str, Any], line: LinePlace
+) -> Any:
     """A ufunc with dtype= and the like; what changes no value is let pass."""
     dtype = kwargs.pop("dtype", None)
     known = {k: v for k, v in kwargs.items() if k not in ("casting", "order", "subok", "signature")}
-    with recording(line=user_line()):
-        result = op(*inputs, **known)
-        return result if dtype is None else result.astype(dtype)
+    result = call(variable, op, inputs, known, line)
+    return result if dtype is None else result.astype(dtype)
 
 
 def array_function(
-    variable: type[Variable], func: Any, args: Sequence[Any], kwargs: dict[str, Any]
+    variable: type[Variable],
+    func: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    line: LinePlace,
 ) -> Any:
     """`np.sum(x, axis=0)`, `np.linalg.solve(A, b)`: the entry of every other NumPy function."""
     op = op_of(func)
@@ -130,9 +128,9 @@ def array_function(
         if func in INQUIRIES:
             return func(*(values_of(variable, a) for a in args), **kwargs)
         raise unsupported(_qualified(func))
-    args, kwargs = as_our_call(op, func, args, kwargs)
-    with recording(line=user_line()):
-        return op(*args, **kwargs)
+    if len(args) > 1 or kwargs:
+        args, kwargs = as_our_call(op, func, args, kwargs)
+    return call(variable, op, args, kwargs, line)
 
 
 def as_our_call(
@@ -151,20 +149,19 @@ def as_our_call(
         except ValueError:
             names = []
         _parameters[func] = names
-    known = {*op.inputs, *op.attrs}
     count = 1 if op.variadic else len(op.inputs)
     if not names or (op.variadic and not isinstance(args[:1][0] if args else None, (list, tuple))):
         return args, kwargs
     inputs: list[Any] = list(args[:count])
     given = dict(zip(names[count:], args[count:], strict=False))
     for name, value in kwargs.items():
-        if name in names[:count] and name not in known:
+        if name in names[:count] and name not in op.inputs:
             inputs.insert(names.index(name), value)  # np.sum(a=x)
         else:
             given[name] = value
     ours = {}
     for name, value in given.items():
-        if name in known:
+        if name in op.attrs or name in op.inputs:
             if value is not np._NoValue:
                 ours[name] = value
         elif value is not None and value is not np._NoValue and not _is_default(func, name, value):

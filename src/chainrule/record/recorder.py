@@ -22,7 +22,7 @@ from chainrule.errors import (
 )
 from chainrule.ops.joining import stack
 from chainrule.ops.structure import item
-from chainrule.record.state import current, recording, user_line
+from chainrule.record.state import current, user_line
 from chainrule.record.watch import watch_saved
 
 if TYPE_CHECKING:
@@ -32,9 +32,29 @@ SCALARS = (float, int, complex, bool)
 DOUBLE = np.dtype(np.float64)
 
 
-def record(variable: type[Variable], op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> Any:
+LinePlace = tuple[Any, int]
+
+
+def call(
+    variable: type[Variable], op: Op, args: Sequence[Any], kwargs: dict[str, Any], line: LinePlace
+) -> Any:
+    """Call an op, primitive or composite, with arguments as the user wrote them."""
+    if op.expand is not None:
+        return expand(op, args, kwargs, line)
+    inputs, attrs = op.bind(args, kwargs)
+    return record(variable, op, inputs, attrs, line)
+
+
+def record(
+    variable: type[Variable],
+    op: Op,
+    args: Sequence[Any],
+    attrs: dict[str, Any],
+    line: LinePlace | None = None,
+) -> Any:
     """Apply `op` to `args`, of which at least one is a Variable, and return the recorded result."""
-    line = user_line()
+    if line is None:
+        line = user_line(3)
     args = [a if type(a) is variable else as_operand(a, variable) for a in args]
     if op.variant is not None:
         op, args = op.variant(*args, **attrs) or (op, args)
@@ -48,16 +68,17 @@ def record(variable: type[Variable], op: Op, args: Sequence[Any], attrs: dict[st
     return note(variable, op, args, values, out, attrs, line)
 
 
-def expand(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def expand(op: Op, args: Sequence[Any], kwargs: dict[str, Any], line: LinePlace) -> Any:
     """Call a composite op: what it records has the line of the call, and so do its errors."""
-    line = user_line()
-    with recording(line=line):
-        try:
-            return op.expand(*args, **kwargs)  # type: ignore[misc]
-        except ChainruleError as error:
-            raise located(error, op, args, line) from None
-        except (ValueError, TypeError, IndexError) as error:
-            raise translated(error, op, args, kwargs, line) from None
+    token = current.set(current.get().changed(line=line))
+    try:
+        return op.expand(*args, **kwargs)  # type: ignore[misc]
+    except ChainruleError as error:
+        raise located(error, op, args, line) from None
+    except (ValueError, TypeError, IndexError) as error:
+        raise translated(error, op, args, kwargs, line) from None
+    finally:
+        current.reset(token)
 
 
 def note(
@@ -108,9 +129,8 @@ def _rule_of(
     for arg in args:
         if type(arg) is variable:
             node = arg.node
-            history = (
-                node[RULE] is None or node[PARENTS]
-            )  # else a constant that happens to be a Variable
+            # Without parents it is a constant that happens to be a Variable.
+            history = node[RULE] is None or node[PARENTS]
             active.append(bool(history) and kind in "fcO" and node[DTYPE].kind in "fc")
             exact = exact and node[SHAPE] == shape and node[DTYPE] is dtype
         else:

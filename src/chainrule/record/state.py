@@ -57,10 +57,16 @@ def user_frame(depth: int = 1) -> FrameType:
     return frame
 
 
-def user_line() -> tuple[Any, int]:
-    """Code object and instruction of the user's line that is running now."""
+def user_line(depth: int = 2) -> tuple[Any, int]:
+    """Code object and instruction of the user's line that is running now.
+
+    `depth` is how many frames up to start looking: an entry point knows that its caller is most
+    likely the user.
+    """
     line = current.get().line
     if line is not None:
         return line
-    frame = user_frame(2)
+    frame = sys._getframe(depth)
+    if frame.f_globals.get("__name__", "").startswith(INTERNAL):
+        frame = user_frame(depth + 1)
     return frame.f_code, frame.f_lasti

@@ -17,7 +17,7 @@ from chainrule.core.op import Op
 from chainrule.errors import DetachError, DTypeError, ViewWriteError
 from chainrule.ops import indexing
 from chainrule.record.protocol import array_function, array_ufunc, unary_rules
-from chainrule.record.recorder import as_operand, expand, record
+from chainrule.record.recorder import as_operand, call, record
 from chainrule.record.state import current, user_frame, user_line
 
 DOUBLE = np.dtype(np.float64)
@@ -97,10 +97,7 @@ class Variable:
     # -- recording ---------------------------------------------------------------------------
 
     def __chainrule_record__(self, op: Op, args: Any, kwargs: Any) -> Any:
-        if op.expand is not None:
-            return expand(op, args, kwargs)
-        inputs, attrs = op.bind(args, kwargs)
-        return record(Variable, op, inputs, attrs)
+        return call(Variable, op, args, kwargs, user_line(3))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         rule = unary_rules.get(ufunc)
@@ -114,10 +111,10 @@ class Variable:
                     Node((rule, (node,), rule.keep(self._value, out), NO_ATTRS, node[SHAPE], DOUBLE,
                           frame.f_code, frame.f_lasti, None, None)),
                 )  # fmt: skip
-        return array_ufunc(Variable, ufunc, method, inputs, kwargs)
+        return array_ufunc(Variable, ufunc, method, inputs, kwargs, user_line(2))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return array_function(Variable, func, args, kwargs)
+        return array_function(Variable, func, args, kwargs, user_line(2))
 
     __array_priority__ = 1000.0
 
