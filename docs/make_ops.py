@@ -1,6 +1,6 @@
 """Writes reference/ops.md, the table of every operation; a test holds the page against this.
 
-    python docs/make_ops.py
+python docs/make_ops.py
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ from chainrule.ops import FAMILIES
 PAGE = Path(__file__).parent / "reference" / "ops.md"
 INTRODUCTION = """# Operations
 
-Every operation, by family. Each is `cr.<name>`. The NumPy functions and the SciPy ufuncs named here work on Variables under their
-own names. `cr.OPS` is this table as a mapping from names to records; `chainrule ops` prints it.
+Every operation, by family. Each is `cr.<name>`. The NumPy functions and the SciPy ufuncs named here
+work on Variables under their own names. `cr.OPS` is this table as a mapping from names to records;
+`chainrule ops` prints it.
 
-- **derivative** says how it is written: *elementwise* (a factor per input), *linear* (a transpose), *multilinear* (a
-  transpose per input), *rules* (a rule per mode), *composite* (made of other operations), or *zero* (zero wherever it exists).
-  "not in y" means that the input y carries no derivative.
-- **kinks** marks operations whose derivative jumps somewhere: see [Kinks](../how-to/kinks.md). A composite has the kinks of
-  what it is made of.
+- **derivative** says how it is written: *elementwise* (a factor per input), *linear* (a transpose),
+  *multilinear* (a transpose per input), *rules* (a rule per mode), *composite* (made of other
+  operations), or *zero* (zero wherever it exists). "not in y" means that the input y carries no
+  derivative.
+- **kinks** marks operations whose derivative jumps somewhere: see [Kinks](../how-to/kinks.md). A
+  composite has the kinks of what it is made of.
 
 There are {count} operations in {families} families. This page is written by `docs/make_ops.py`.
 """
@@ -99,7 +101,7 @@ def rules_of(op: Op) -> Iterator[tuple[Any, ...]]:
 
 
 def family_of(op: Op) -> str:
-    """The file an op is declared in: it holds the op, and most of the functions the op is made of."""
+    """The file an op is declared in: it holds the op and most of the functions it is made of."""
     cr.OPS.complete()
     modules = {f"chainrule.ops.{family}": family for family in FAMILIES}
     holders = {f for m, f in modules.items() if any(v is op for v in vars(sys.modules[m]).values())}

@@ -86,7 +86,7 @@ def blocks_of(lines: list[str]) -> Iterator[Block]:
             inside, needs = Block(line[3:].strip(), number + 1, [], needs), []
         elif found := NEEDS.fullmatch(line):
             needs = found[1].split()
-    assert inside is None, f"the block that begins at line {inside.first if inside else 0} has no end"
+    assert inside is None, f"a block that holds {inside.lines[:1]} has no end"
 
 
 class Page:
@@ -106,7 +106,7 @@ class Page:
                 assert not any(between), f"{where}: text between a block and its output"
 
     def differences(self) -> list[Difference]:
-        """Run the page; each block whose output is not what the page says, or is not shown at all."""
+        """Run the page; each block whose output is not shown, or shown as something else."""
         known = set(OPS)
         try:
             return list(self._run())
@@ -190,7 +190,8 @@ def rewrite(page: Page) -> list[int]:
     for difference in reversed(page.differences()):
         block = difference.block
         if block.language == "python":  # its output is not shown yet
-            lines[block.end + 1 : block.end + 1] = ["", "```text", *difference.found.splitlines(), "```"]
+            shown = ["", "```text", *difference.found.splitlines(), "```"]
+            lines[block.end + 1 : block.end + 1] = shown
         else:
             lines[block.first : block.end] = difference.found.splitlines()
         changed.append(block.first)

@@ -1,5 +1,7 @@
 """The op that ARCHITECTURE.md adds passes every test the ops of the table pass."""
 
+from contextlib import suppress
+
 import pytest
 
 from chainrule.core.op import OPS
@@ -25,10 +27,8 @@ def softsign():
 
 
 def run(check, *arguments):
-    try:
+    with suppress(pytest.skip.Exception):
         check(*arguments)
-    except pytest.skip.Exception:
-        pass
 
 
 @pytest.mark.parametrize("name", CHECKS)

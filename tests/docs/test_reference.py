@@ -1,4 +1,4 @@
-"""The reference is complete: every public name, every error, every op; and no name that is not there."""
+"""The reference is complete: every public name, error and op; no page names what is not there."""
 
 import importlib.util
 import re

@@ -179,6 +179,8 @@ def _matrix_norm_of(x: Any, ord: Any, axis: tuple[int, int], keepdims: bool) -> 
         raise ArgumentError("norm: the two axes of a matrix are the same.")
     if ord in (None, "fro", "f"):
         return euclidean_norm(x, axis=(rows, columns), keepdims=keepdims)
+    if ord in (1, 2, np.inf) and 0 in (x.shape[rows], x.shape[columns]):
+        return np.sum(np.abs(x), axis=(rows, columns), keepdims=keepdims)  # NumPy says 0
     if ord in SUMS:
         summed, reduce = SUMS[ord]
         sums = np.sum(np.abs(x), axis=(rows, columns)[summed], keepdims=True)

@@ -29,6 +29,26 @@ def _where_samples() -> list[Sample]:
     ]
 
 
+def _numpy_where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """With the condition alone, the indices where it holds."""
+    if x is None and y is None:
+        return np.nonzero(plain(condition))
+    return where(condition, x, y)
+
+
+numpy_where = composite(
+    "numpy_where",
+    _numpy_where,
+    inputs=("condition",),
+    samples=lambda: [
+        sample(np.array([True, False]), draw((2,), -2, 2), draw((2,), -2, 2, 1)),
+        sample(np.array([True, False])),
+    ],
+    numpy=(np.where,),
+    doc="What np.where stands for: `where`, or the indices when only a condition is given.",
+)
+
+
 def _truth(condition: Any) -> Any:
     return np.asarray(plain(condition), bool)
 
@@ -43,7 +63,6 @@ where = elementwise(
     (None, Gate(_truth), Gate(lambda condition: ~_truth(condition))),
     inputs=("condition", "x", "y"),
     samples=_where_samples,
-    numpy=(np.where,),
     doc="x where the condition holds, else y; the lanes not taken carry a structural zero.",
 )
 

@@ -15,6 +15,14 @@ from chainrule.ops.products import array, matmul, pairs_of
 from chainrule.ops.samples import draw
 
 
+def vectors(name: str, x: Any, axes: int = 1) -> Any:
+    """An operand that must have at least so many axes."""
+    x = array(x)
+    if x.ndim < axes:
+        raise ShapeError(f"{name}: an operand of shape {x.shape} has fewer axes than {axes}.")
+    return x
+
+
 def _cross_vectors(x: Any, y: Any) -> Any:
     return np.cross(x, y)
 
@@ -40,7 +48,7 @@ def _cross(
 ) -> Any:
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = _moved(array(a), axisa, -1), _moved(array(b), axisb, -1)
+    a, b = _moved(vectors("cross", a), axisa, -1), _moved(vectors("cross", b), axisb, -1)
     planar = a.shape[-1:] == (2,), b.shape[-1:] == (2,)
     out = cross_vectors(_padded(a) if planar[0] else a, _padded(b) if planar[1] else b)
     return out[..., 2] if all(planar) else _moved(out, -1, axisc)
@@ -76,7 +84,7 @@ cross = composite(
 
 
 def _vecdot(x: Any, y: Any, axis: int = -1, keepdims: bool = False) -> Any:
-    x, y = _moved(array(x), axis, -1), _moved(array(y), axis, -1)
+    x, y = _moved(vectors("vecdot", x), axis, -1), _moved(vectors("vecdot", y), axis, -1)
     out = matmul(conjugate(x)[..., None, :], y[..., :, None])[..., 0, 0]
     return np.reshape(out, _with_one(out.shape, axis)) if keepdims else out
 
@@ -100,15 +108,22 @@ vecdot = composite(
 )
 matvec = composite(
     "matvec",
-    lambda x, y: matmul(array(x), array(y)[..., :, None])[..., 0],
+    lambda x, y: matmul(vectors("matvec", x, 2), vectors("matvec", y)[..., :, None])[..., 0],
     inputs=("x", "y"),
     samples=pairs_of([((2, 3), (3,)), ((4, 2, 3), (3,)), ((2, 3), (4, 3)), ((5, 1, 2, 3), (4, 3))]),
     bad=lambda: [sample(np.ones((2, 3)), np.ones(2))],
     numpy=(getattr(np, "matvec", "matvec"),),  # NumPy 2.2
 )
+
+
+def _vecmat(x: Any, y: Any) -> Any:
+    x, y = vectors("vecmat", x), vectors("vecmat", y, 2)
+    return matmul(conjugate(x)[..., None, :], y)[..., 0, :]
+
+
 vecmat = composite(
     "vecmat",
-    lambda x, y: matmul(conjugate(array(x))[..., None, :], array(y))[..., 0, :],
+    _vecmat,
     inputs=("x", "y"),
     samples=pairs_of([((2,), (2, 3)), ((2,), (4, 2, 3)), ((4, 2), (2, 3)), ((4, 2), (5, 1, 2, 3))]),
     bad=lambda: [sample(np.ones(3), np.ones((2, 3)))],

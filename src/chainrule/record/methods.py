@@ -14,8 +14,8 @@ from chainrule.record.state import user_line
 from chainrule.record.variable import Variable
 
 SAME_NAME = (
-    "all", "any", "argmax", "argmin", "argsort", "clip", "conj", "conjugate", "cumprod", "cumsum",
-    "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round",
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "compress", "conj",
+    "conjugate", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round",
     "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
 )  # fmt: skip
 OTHER_NAME = {"conj": "conjugate"}
@@ -61,9 +61,18 @@ def _flatten(self: Variable, order: str = "C") -> Any:
     return OPS["copy"](shape.reshape(self, -1, order=order))
 
 
-def _sort(self: Variable, axis: int = -1) -> None:
+def _sort(self: Variable, axis: int = -1, **kwargs: Any) -> None:
     """In place, as NumPy's method; `np.sort` returns a new one."""
-    self._rebind(OPS["sort"](self, axis=axis), "sort")
+    self._rebind(OPS["sort"](self, axis=axis, **kwargs), "sort")
+
+
+def _partition(self: Variable, kth: Any, axis: int = -1, **kwargs: Any) -> None:
+    """In place, as NumPy's method; `np.partition` returns a new one."""
+    self._rebind(OPS["partition"](self, kth, axis=axis, **kwargs), "partition")
+
+
+def _put(self: Variable, indices: Any, values: Any, mode: str = "raise") -> None:
+    self._rebind(OPS["put"](self, indices, values, mode=mode), "put into")
 
 
 def _fill(self: Variable, value: Any) -> None:
@@ -82,6 +91,8 @@ Variable.copy = _copy  # type: ignore[attr-defined]
 Variable.flatten = _flatten  # type: ignore[attr-defined]
 Variable.sort = _sort  # type: ignore[attr-defined]
 Variable.fill = _fill  # type: ignore[attr-defined]
+Variable.partition = _partition  # type: ignore[attr-defined]
+Variable.put = _put  # type: ignore[attr-defined]
 Variable.tolist = _tolist  # type: ignore[attr-defined]
 Variable.T = property(lambda self: shape.transpose(self))  # type: ignore[attr-defined]
 Variable.mT = property(lambda self: OPS["matrix_transpose"](self))  # type: ignore[attr-defined]
@@ -123,10 +134,12 @@ def _unknown(self: Variable, name: str) -> Any:
     NumPy calls `.sin()` on the elements of an object array, so `np.sin(np.array([x[0], x[1]]))`
     arrives here.
     """
+    if name.startswith("_"):
+        raise AttributeError(name)  # a slot not set; asked for on every view, so answered first
     op = OPS.get(name)
     if op is not None and isinstance(getattr(np, name, None), np.ufunc):
         return lambda *args: op(self, *args)
-    if hasattr(np.ndarray, name) and not name.startswith("_"):
+    if hasattr(np.ndarray, name):
         raise UnsupportedAttributeError(
             f"ndarray.{name} is not supported on a Variable; x.value.{name} is the plain array's"
         )

@@ -82,6 +82,10 @@ def array_ufunc(
     name = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {}).get(ufunc.__name__)
     if name is not None:
         return call(variable, OPS[name], inputs, {"axis": 0, **kwargs}, line)
+    if method == "at" and ufunc in (np.add, np.subtract):
+        x, indices, values = inputs
+        x._rebind(OPS["add_at"](x, indices, values if ufunc is np.add else -values), "add to")
+        return None
     if method == "outer":
         x, y = inputs
         wide = np.reshape(x, np.shape(x) + (1,) * np.ndim(y))

@@ -55,11 +55,11 @@ def record(
     """Apply `op` to `args`, of which at least one is a Variable, and return the recorded result."""
     if line is None:
         line = user_line(3)
-    args = [a if type(a) is variable else as_operand(a, variable) for a in args]
-    if op.variant is not None:
-        op, args = op.variant(*args, **attrs) or (op, args)
-    values = [a._value if type(a) is variable else a for a in args]
     try:
+        args = [a if type(a) is variable else as_operand(a, variable) for a in args]
+        if op.variant is not None:
+            op, args = op.variant(*args, **attrs) or (op, args)
+        values = [a._value if type(a) is variable else a for a in args]
         out = op.forward(*values, **attrs)
     except ChainruleError as error:
         raise located(error, op, args, line) from None

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.late import late
-from chainrule.core.node import DTYPE, NO_ATTRS, SHAPE, Line, Node, make_leaf
+from chainrule.core.node import DTYPE, NO_ATTRS, SHAPE, Leaf, Line, Node, make_leaf
 from chainrule.core.op import Op
+from chainrule.core.rule import rule_for
 from chainrule.errors import DetachError, DTypeError, ViewWriteError
 from chainrule.ops import indexing
 from chainrule.record.protocol import array_function, array_ufunc, unary_rules
@@ -21,6 +22,7 @@ from chainrule.record.recorder import as_operand, call, record
 from chainrule.record.state import current, user_frame, user_line
 
 DOUBLE = np.dtype(np.float64)
+READ = rule_for(indexing.getitem, (True,))
 CACHE, SWAP = opmap["CACHE"], opmap["SWAP"]
 STORE_ITEM = {opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opmap}  # a[i] = v
 _frame = sys._getframe
@@ -31,6 +33,9 @@ class Variable:
 
     __slots__ = ("__weakref__", "_base", "_leaf", "_value", "_views", "node")
     _value: Any
+    _base: Variable
+    _leaf: Leaf
+    _views: list[tuple[weakref.ref[Variable], Op, dict[str, Any]]]
     node: Node
 
     def __init__(self, value: Any, node: Node):
@@ -121,6 +126,16 @@ class Variable:
     # -- indexing ----------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
+        node = self.node
+        if type(index) is int and len(node[SHAPE]) == 1 and node[DTYPE] is DOUBLE:
+            size = node[SHAPE][0]
+            if -size <= index < size and current.get().plain:
+                frame = _frame(1)
+                return Variable(
+                    self._value[index],
+                    Node((READ, (node,), (), {"template": (index,)}, (), DOUBLE, frame.f_code,
+                          frame.f_lasti, None, None)),
+                )  # fmt: skip
         template, arrays = indexing.split_index(index)
         return record(Variable, indexing.getitem, [self, *arrays], {"template": template})
 
@@ -149,10 +164,12 @@ class Variable:
         ):
             return  # the same array, or a copy
         view._base = self
-        if not hasattr(self, "_views"):
-            self._views: list[tuple[weakref.ref[Variable], Op, dict[str, Any]]] = []
-        self._views = [v for v in self._views if v[0]() is not None]
-        self._views.append((weakref.ref(view), op, attrs))
+        views = getattr(self, "_views", None)
+        if views is None:
+            views = self._views = []
+        elif len(views) & (len(views) - 1) == 0:  # at each power of two: drop those that are gone
+            views[:] = [v for v in views if v[0]() is not None]
+        views.append((weakref.ref(view), op, attrs))
 
     def _rebind(self, changed: Variable, what: str) -> Variable:
         """Become the changed array; views taken earlier follow, as they would in NumPy."""
@@ -175,6 +192,21 @@ class Variable:
         return self
 
     # -- conversion --------------------------------------------------------------------------
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        """Integers and booleans as they are; else an object array of 0-d Variables.
+
+        NumPy asks for this where it does not dispatch: `np.array([x[0], 2 * x[1]])`.  The object
+        array is taken in as a stack when it meets chainrule again, so no gradient is lost.
+        """
+        if self.dtype.kind in "iub":
+            return np.array(self._value, dtype)
+        if user_frame_stores_item():
+            self._refuse_detaching("array")
+        boxes = np.empty(self.size, object)
+        for i, element in enumerate([self] if self.ndim == 0 else self.flat):  # type: ignore[attr-defined]
+            boxes[i] = element
+        return boxes.reshape(self.shape)
 
     def __bool__(self) -> bool:
         return bool(self._value)
@@ -238,6 +270,12 @@ class Variable:
         return self.copy()
 
     __hash__ = object.__hash__
+
+
+def user_frame_stores_item() -> bool:
+    """Whether the user's running instruction is `a[i] = v`."""
+    frame = user_frame(2)
+    return frame.f_code.co_code[frame.f_lasti] in STORE_ITEM
 
 
 def stores_item(frame: FrameType) -> bool:
