@@ -80,5 +80,5 @@ TARGETS = (
 
 def run(options: Options) -> list[Table]:
     """Time every case."""
-    cells = time_cases("eager_small_arrays", CASES.values(), options, unit_ns=1e3)
+    cells = time_cases("eager_small_arrays", [[case] for case in CASES.values()], options, 1e3)
     return [Table("Time per recorded operation", "µs per op", cells, TARGETS)]

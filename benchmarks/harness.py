@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,38 +123,50 @@ def chosen(case: Case, options: Options) -> list[str]:
 
 
 def time_cases(
-    workload: str, cases: Iterable[Case], options: Options, unit_ns: float
+    workload: str, groups: Iterable[Sequence[Case]], options: Options, unit_ns: float
 ) -> tuple[Cell, ...]:
-    """Cost per operation of every case and variant, in units of `unit_ns` nanoseconds."""
+    """Cost per operation of every case and variant, in units of `unit_ns` nanoseconds.
+
+    The cases of a group share their rounds, so that they can be compared with one another too.
+    """
     workers: dict[str, Process] = {}
     cells: list[Cell] = []
     try:
-        for case in cases:
-            say(f"{workload}: {case.name}")
-            variants = chosen(case, options)
-            for variant in variants:
+        for group in groups:
+            pairs = [(case, variant) for case in group for variant in chosen(case, options)]
+            for variant in {variant: None for _, variant in pairs}:
                 if variant not in workers:
                     workers[variant] = Process(workload, variant, options)
-            replies, problems = _time_case(case, {v: workers[v] for v in variants}, options)
-            size = case.ops * unit_ns
-            costs = {v: [min(reply["ns"]) / size for reply in replies[v]] for v in variants}
-            cells += [Cell(case.name, v, costs[v], problems[v], replies[v]) for v in variants]
+                workers[variant].ask(do="clear")
+            say(f"{workload}: {', '.join(case.name for case in group)}")
+            cells += _time_group(pairs, workers, options, unit_ns)
     finally:
         for worker in workers.values():
             worker.close()
     return tuple(cells)
 
 
-def _time_case(case: Case, workers: dict[str, Process], options: Options) -> tuple[dict, dict]:
-    """The workers' answers round by round, and the problem of each variant that has one."""
-    problems = gate({v: worker.ask(do="setup", case=case.name) for v, worker in workers.items()})
-    replies: dict[str, list[dict]] = {variant: [] for variant in workers}
+def _time_group(
+    pairs: list[tuple[Case, str]], workers: dict[str, Process], options: Options, unit_ns: float
+) -> list[Cell]:
+    problems: dict[tuple[Case, str], str] = {}
+    for case in dict.fromkeys(case for case, _ in pairs):
+        asked = [variant for other, variant in pairs if other is case]
+        found = gate({v: workers[v].ask(do="setup", case=case.name) for v in asked})
+        problems |= {(case, variant): problem for variant, problem in found.items()}
+    replies: dict[tuple[Case, str], list[dict]] = {pair: [] for pair in pairs}
     for _ in range(options.rounds):
-        for variant in [v for v in workers if not problems[v]]:
-            reply = workers[variant].ask(do="sample", count=case.samples)
-            problems[variant] = reply.get("error", "")
-            replies[variant].append(reply)
-    return {v: [] if problems[v] else replies[v] for v in workers}, problems
+        for case, variant in [pair for pair in pairs if not problems[pair]]:
+            reply = workers[variant].ask(do="sample", case=case.name, count=case.samples)
+            problems[case, variant] = reply.get("error", "")
+            replies[case, variant].append(reply)
+    cells = []
+    for case, variant in pairs:
+        problem = problems[case, variant]
+        counted = [] if problem else replies[case, variant]
+        costs = [min(reply["ns"]) / case.ops / unit_ns for reply in counted]
+        cells.append(Cell(case.name, variant, costs, problem, counted))
+    return cells
 
 
 def weigh_cases(

@@ -5,7 +5,7 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Callable
+from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
 
@@ -14,52 +14,58 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.case import Case
 
+RESULT_TOLERANCE = 1e-12  # a timed result against the checked one: same library, same input
 SAMPLE_NS = 50_000_000  # a sample repeats the call until this much time has passed
 
 
+@dataclass
+class Prepared:
+    """One case, bound to this worker's variant and run once on each slot of its ring."""
+
+    bound: peers.Bound
+    ring: list
+    outputs: list[np.ndarray]
+    calls: int = 0
+
+
 class Worker:
-    """Holds one prepared program; every method answers one command with a JSON-ready dict."""
+    """Holds prepared cases; every method answers one command with a JSON-ready dict."""
 
     def __init__(self, workload: str, variant: str):
         self.cases: dict[str, Case] = importlib.import_module(f"benchmarks.{workload}").CASES
         self.bind = peers.VARIANTS[variant]
-        self.calls = 0
+        self.prepared: dict[str, Prepared] = {}
+
+    def clear(self) -> dict:
+        """Forget every prepared case."""
+        self.prepared.clear()
+        gc.unfreeze()
+        gc.collect()
+        return {}
 
     def setup(self, case: str) -> dict:
         """Bind the program, run each slot of the ring once, and show what came out."""
-        gc.unfreeze()
         chosen = self.cases[case]
-        self.bound = self.bind(chosen.make)
-        self.ring = [self.bound.prepare(chosen.inputs(slot)) for slot in range(chosen.ring)]
-        self.outputs = [_flat(self.bound.read(self.bound.call(leaves))) for leaves in self.ring]
-        self.calls = 0
+        bound = self.bind(chosen.make)
+        ring = [bound.prepare(chosen.inputs(slot)) for slot in range(chosen.ring)]
+        outputs = [_flat(bound.read(bound.call(leaves))) for leaves in ring]
+        self.prepared[case] = Prepared(bound, ring, outputs)
         gc.collect()
         gc.freeze()  # what set-up made is not scanned again; collection itself stays on
-        return {"outputs": [output.tolist() for output in self.outputs]}
+        return {"outputs": [output.tolist() for output in outputs]}
 
-    def sample(self, count: int) -> dict:
+    def sample(self, case: str, count: int) -> dict:
         """Time `count` samples: the mean nanoseconds per call of each, with collection on."""
+        prepared = self.prepared[case]
         times, calls = [], []
         for _ in range(count):
             gc.collect()
-            elapsed, done, slot, result = self._repeat(self.bound.call)
-            if not _agree(_flat(self.bound.read(result)), self.outputs[slot]):
+            elapsed, done, slot, result = _repeat(prepared)
+            if not _agree(_flat(prepared.bound.read(result)), prepared.outputs[slot]):
                 return {"error": "a timed call gave another result than the one that was checked"}
             times.append(elapsed / done)
             calls.append(done)
         return {"ns": times, "calls": calls}
-
-    def _repeat(self, call: Callable) -> tuple[int, int, int, Any]:
-        ring, size, done = self.ring, len(self.ring), 0
-        start = perf_counter_ns()
-        while True:
-            slot = self.calls % size
-            result = call(ring[slot])
-            self.calls += 1
-            done += 1
-            elapsed = perf_counter_ns() - start
-            if elapsed >= SAMPLE_NS:
-                return elapsed, done, slot, result
 
     def memory(self, case: str) -> dict:
         """Peak resident bytes of one call above what was resident before it."""
@@ -76,13 +82,27 @@ class Worker:
         return {"bytes": peak - before, "outputs": [_flat(bound.read(result)).tolist()]}
 
 
+def _repeat(prepared: Prepared) -> tuple[int, int, int, Any]:
+    """Call until a sample is full: nanoseconds, calls, and the last slot with its result."""
+    call, ring, size, done = prepared.bound.call, prepared.ring, len(prepared.ring), 0
+    start = perf_counter_ns()
+    while True:
+        slot = prepared.calls % size
+        result = call(ring[slot])
+        prepared.calls += 1
+        done += 1
+        elapsed = perf_counter_ns() - start
+        if elapsed >= SAMPLE_NS:
+            return elapsed, done, slot, result
+
+
 def _flat(arrays: list) -> np.ndarray:
     return np.concatenate([np.ravel(np.asarray(array, float)) for array in arrays])
 
 
 def _agree(result: np.ndarray, checked: np.ndarray) -> bool:
     scale = float(np.max(np.abs(checked)))
-    return bool(np.max(np.abs(result - checked)) <= 1e-12 * scale)
+    return bool(np.max(np.abs(result - checked)) <= RESULT_TOLERANCE * scale)
 
 
 def _status_bytes(field: str) -> int:

@@ -152,9 +152,10 @@ def examined(program: Program, peers: tuple[str, ...] = ("torch", "jax"), most: 
     judges = [p for p in peers if peer(p) is not None and applicable(program, p)][:most]
     for name in judges:
         checks += against_peer(program, point, name)
-    if not judges:
+    if not judges and all(step.entry.by_differences for step in program.steps):
         checks += against_differences(program, point)
-    return checks, judges or ["differences"]
+        judges = ["differences"]
+    return checks, judges
 
 
 def located(program: Program, name: str) -> list[tuple[str, float, float]]:

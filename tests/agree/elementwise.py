@@ -130,6 +130,7 @@ entry(
         if y.ndim == 0
         else x + j.lax.stop_gradient(j.numpy.sin(x))
     ),
+    by_differences=False,
 )
 
 
@@ -355,7 +356,7 @@ entry(
     "selection",
     _between,
     ways=(lambda x, low, high: np.clip(x, low, high), lambda x, low, high: cr.clip(x, low, high)),
-    torch="clip",
+    torch=lambda t, x, low, high: t.minimum(t.maximum(x, low), high),  # its clip fails to broadcast
     jax="numpy.clip",
     ok=lambda x, low, high: apart(x, low) and apart(x, high),
 )
@@ -423,7 +424,7 @@ entry(
 entry(
     "select",
     "selection",
-    lambda b: (lambda x, y: ((b.pick(lambda v: v.ndim < 3) if isinstance(x, Const) else x, y), {}))(*b.pair()),
+    lambda b: (lambda x: ((x, b.partner(x)), {}))(b.pick()),
     ways=(
         lambda x, y: np.select([x > 0.5, x < -0.5], [x * y, y - x], 0.5 * y),
         lambda x, y: cr.select([x > 0.5, x < -0.5], [x * y, y - x], default=0.5 * y),

@@ -37,7 +37,7 @@ class Entry:
     torch: Function | None
     jax: Function | None
     ok: Function | None = None
-    twice: bool = True  # may be differentiated twice: no derivative of zero, no missing rule
+    by_differences: bool = True  # whether its derivative is that of its value
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ def entry(
     torch: str | Function | None = None,
     jax: str | Function | None = None,
     ok: Function | None = None,
-    twice: bool = True,
+    by_differences: bool = True,
 ) -> Entry:
     """Enter a row; without `ways` the name is an op's, spelled in every way chainrule knows."""
     if name in ENTRIES:
         raise ValueError(f"two entries are called {name}")
     found = spellings(name) if ways is None else ways
-    made = Entry(name, family, draw, found, _peer(torch), _peer(jax), ok, twice)
+    made = Entry(name, family, draw, found, _peer(torch), _peer(jax), ok, by_differences)
     ENTRIES[name] = made
     return made
 
@@ -102,7 +102,6 @@ def apart(x: Any, y: Any) -> bool:
 def distinct(x: Any, axis: int | None = None) -> bool:
     """Whether no two elements along an axis (of the whole array if None) come near each other."""
     x = np.asarray(x)
-    flat = x.reshape(-1) if axis is None else x
-    if flat.ndim == 0:
-        return True
-    return bool(np.all(np.diff(np.sort(flat, axis=-1 if axis is None else axis), axis=-1 if axis is None else axis) > MARGIN))
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    return bool(np.all(np.diff(np.sort(x, axis), axis=axis) > MARGIN)) if x.ndim else True

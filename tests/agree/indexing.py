@@ -98,7 +98,7 @@ def _written(t: Any, x: Any, value: Any, index: Any, add: bool) -> Any:
     where = np.arange(x.numel()).reshape(x.shape)[index]
     flat = x.reshape(-1).clone()
     spread = value.broadcast_to(np.shape(where)).reshape(-1)
-    places = t.as_tensor(np.reshape(where, -1))
+    places = t.as_tensor(np.array(where).reshape(-1))
     flat[places] = flat[places] + spread if add else spread
     return flat.reshape(x.shape)
 

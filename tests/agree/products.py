@@ -84,8 +84,8 @@ entry(
     "products",
     lambda b: ((b.pick(_few, size=1), b.pick(_few, size=1)), {}),
     ways=(lambda x, y: np.subtract.outer(x, y), lambda x, y: np.add.outer(x, -y)),
-    torch=lambda t, x, y: x.reshape(*x.shape, *([1] * y.ndim)) - y,
-    jax=lambda j, x, y: x.reshape(*x.shape, *([1] * y.ndim)) - y,
+    torch=lambda t, x, y: x.reshape((*x.shape, *([1] * y.ndim))) - y,
+    jax=lambda j, x, y: x.reshape((*x.shape, *([1] * y.ndim))) - y,
 )
 entry(
     "kron",

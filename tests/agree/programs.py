@@ -150,7 +150,7 @@ def generate(number: int, seed: int = SEED) -> Program:
     rng = np.random.default_rng([seed, number])
     guest = list(TABLE.values())[number % len(TABLE)]
     flavour = rng.choice([str(f) for f, _ in FLAVOURS], p=[p for _, p in FLAVOURS])
-    if flavour != "None" and getattr(guest, flavour) is None:
+    if (flavour != "None" and getattr(guest, flavour) is None) or not guest.by_differences:
         flavour = next((p for p in ("torch", "jax") if getattr(guest, p) is not None), "None")
     for _ in range(50):
         try:
@@ -183,7 +183,8 @@ def _drawn(rng: np.random.Generator, flavour: str) -> Entry:
         family = BY_FAMILY[str(rng.choice(families, p=chances / chances.sum()))]
         found = family[int(rng.integers(len(family)))]
         if flavour == "None":
-            if (found.torch is None and found.jax is None) or rng.random() < 0.4:
+            alone = found.torch is None and found.jax is None
+            if found.by_differences and (alone or rng.random() < 0.4):
                 return found
         elif getattr(found, flavour) is not None:
             return found

@@ -350,7 +350,7 @@ entry(
 entry(
     "vander",
     "diagonals",
-    lambda b: ((b.ranked(1, 1),), {"N": b.integer(1, 4), "increasing": b.chance(0.5)}),
+    lambda b: ((b.ranked(1, 1),), {"N": b.integer(2, 4), "increasing": b.chance(0.5)}),
     torch=lambda t, x, N, increasing: t.linalg.vander(x, N=N).flip([] if increasing else [-1]),
     jax="numpy.vander",
 )

@@ -19,6 +19,12 @@ def special(name: str, low: Bound, high: Bound, torch: Any = None, jax: Any = No
     unary(name, low, high, torch, jax, family="special", **fields)
 
 
+def _digamma(t: Any, x: Any) -> Any:
+    """PyTorch's digamma with the slope ζ(2, x): its own trigamma has nine digits only."""
+    fixed = x.detach()
+    return t.digamma(fixed) + t.special.zeta(2.0, fixed) * (x - fixed)
+
+
 special("erf", None, None, T + "erf", SP + "erf")
 special("erfc", None, None, T + "erfc", SP + "erfc")
 special("erfi", -1, 1)
@@ -32,8 +38,8 @@ special("ndtri", 0.05, 0.95, T + "ndtri", SP + "ndtri")
 special("ndtri_exp", -4, -0.05)
 special("inverse_mills", -3, 3)
 special("entr", 0.1, None, T + "entr", SP + "entr")
-special("digamma", 0.4, None, T + "digamma", SP + "digamma")
-special("psi", 0.4, None, T + "psi", SP + "digamma")
+special("digamma", 0.4, None, _digamma, SP + "digamma")
+special("psi", 0.4, None, _digamma, SP + "digamma")
 special("gamma", 0.5, 3, lambda t, x: t.exp(t.lgamma(x)), SP + "gamma")
 special("rgamma", 0.4, 4, lambda t, x: t.exp(-t.lgamma(x)), lambda j, x: 1 / j.scipy.special.gamma(x))
 special("gammaln", 0.3, None, T + "gammaln", SP + "gammaln")
@@ -88,11 +94,15 @@ def ordered(name: str, orders: tuple[Any, ...], low: Bound, high: Bound, torch: 
     entry(name, "special", draw, torch=torch, jax=jax)
 
 
+def _polygamma(t: Any, n: Any, x: Any) -> Any:
+    return {1: 1.0, 2: -2.0}[int(n)] * t.special.zeta(n + 1, x)
+
+
 def _jax_order(name: str) -> Any:
     return lambda j, n, x: getattr(j.scipy.special, name)(n, x)
 
 
-ordered("polygamma", (1, 2), 0.5, None, lambda t, n, x: t.special.polygamma(int(n), x), _jax_order("polygamma"))
+ordered("polygamma", (1, 2), 0.5, None, _polygamma, _jax_order("polygamma"))
 ordered("zeta", (1.5, 2.0, 3.5), 0.4, None, T + "zeta", _jax_order("zeta"))
 ordered("expn", (1, 2, 3), 0.3, None, None, _jax_order("expn"))
 ordered("jv", (0, 1, 2, 0.5), 0.3, None)

@@ -10,7 +10,7 @@ import numpy as np
 
 from chainrule.core.containers import Structure, flatten
 from chainrule.core.masked import Masked, unmasked
-from chainrule.core.node import CODE, LASTI, PARENTS, Leaf, Node
+from chainrule.core.node import CODE, LASTI, PARENTS, RULE, Leaf, Node, make_leaf
 from chainrule.core.order import dfs_order
 from chainrule.diff.backward import own
 from chainrule.diff.forward import forward
@@ -19,7 +19,7 @@ from chainrule.errors import ArgumentError, DerivativeError, DTypeError
 from chainrule.ops.arithmetic import identity
 from chainrule.record.recorder import as_operand
 from chainrule.record.state import current, recording
-from chainrule.record.variable import Variable, leaf
+from chainrule.record.variable import Variable
 
 NUMBERS = (np.ndarray, np.generic, float, int, complex)
 
@@ -40,11 +40,8 @@ class Call:
         self.structures: list[Structure] = []
         for n in argnums:
             leaves, structure = flatten(args[n])
-            bare = len(leaves) == 1 and structure.paths == [""]
-            variables = [
-                _input(v, f"argument {n}{path}", bare)
-                for v, path in zip(leaves, structure.paths, strict=True)
-            ]
+            bare = len(leaves) == 1 and leaves[0] is args[n]
+            variables = [_input(v, n, bare) for v in leaves]
             # f gets Variables of its own: it may assign to them, and ours must stay the inputs.
             given = [
                 g if v is None else Variable(v._value, v.node)
@@ -67,51 +64,43 @@ class Call:
         leaves, self.output_structure = flatten(output)
         if not leaves:
             raise DerivativeError(
-                f"the function returned {output!r}; it must return a number, an array or a container of them"
+                f"the function returned {output!r}; it must return a number, an array or a "
+                "container of them"
             )
         self.outputs = [_output(v) for v in leaves]
         wrt = {v.node for v in self.inputs if v is not None}
-        nested = any(not v.node.is_leaf for v in self.inputs if v is not None)
+        nested = not all(n.is_leaf for n in wrt)
         nodes = [v.node for v in self.outputs if isinstance(v, Variable)]
         parents = (lambda n: () if n in wrt else n[PARENTS]) if nested else itemgetter(PARENTS)
         self.order = dfs_order(nodes, parents)
-        outside = any(isinstance(n, Leaf) and n.live and n not in wrt for n in self.order)
+        outside = any(n[RULE] is None and n not in wrt and n.live for n in self.order)
+        # A walk on arrays, unless something outside this call could still be differentiated.
         self.recorded = nested or outside or current.get().tracing is not None
         if self.recorded:
             self.order = _between(self.order, wrt)
 
-    # A walk on arrays unless something outside this call could still be differentiated.
-
     def pull(self, seeds: Sequence[Any], record: bool = False) -> list[Any]:
         """Per input the adjoint when the outputs have adjoints `seeds` (None: zero)."""
-        record = record or self.recorded
         adjoints: dict[Node, Any] = {}
         for out, seed in zip(self.outputs, seeds, strict=True):
             if isinstance(out, Variable) and seed is not None:
                 have = adjoints.get(out.node)
                 adjoints[out.node] = seed if have is None else have + seed
-        kept = {
-            v.node: adjoints[v.node] for v in self.inputs if v is not None and v.node in adjoints
-        }
-        order = [n for n in self.order if n not in kept] if kept else self.order
-        wrt = [None if v is None else v.node for v in self.inputs]
-        stops = {n for n in wrt if n is not None and not n.is_leaf}
-        if stops:
-            order = [n for n in order if n not in stops]
+        prepare = on_variables if record or self.recorded else None
         with np.errstate(all="ignore"), recording(inside=False):
-            adjoints = reverse(order, adjoints, on_variables if record else None)
-        return [None if n is None else unmasked(adjoints.get(n)) for n in wrt]
+            adjoints = reverse(self.order, adjoints, prepare)
+        return [None if v is None else unmasked(adjoints.get(v.node)) for v in self.inputs]
 
     def push(self, tangents: Sequence[Any], record: bool = False) -> list[Any]:
         """Per output its tangent when the inputs have these tangents (None: zero)."""
-        record = record or self.recorded
+        prepare = on_variables if record or self.recorded else None
         known = {
             v.node: t
             for v, t in zip(self.inputs, tangents, strict=True)
             if v is not None and t is not None
         }
         with np.errstate(all="ignore"), recording(inside=False):
-            known = forward(self.order, known, on_variables if record else None)
+            known = forward(self.order, known, prepare)
         return [
             unmasked(known.get(v.node)) if isinstance(v, Variable) else None for v in self.outputs
         ]
@@ -130,8 +119,8 @@ def on_variables(node: Node) -> Node:
     return node.rule.lift(node, Variable)
 
 
-def _input(value: Any, where: str, bare: bool) -> Variable | None:
-    """A leaf for one number or array of the caller's; None for what carries no derivative."""
+def _input(value: Any, n: int, bare: bool) -> Variable | None:
+    """A leaf for one number or array of argument n; None for what carries no derivative."""
     if isinstance(value, Variable):
         return identity(value) if value.dtype.kind in "fc" else None
     if type(value) is int and bare:
@@ -139,18 +128,19 @@ def _input(value: Any, where: str, bare: bool) -> Variable | None:
     if not isinstance(value, NUMBERS) or isinstance(value, bool):
         if bare:
             raise DTypeError(
-                f"cannot differentiate with respect to {where}: a {type(value).__name__} is not a number or an array"
+                f"cannot differentiate with respect to argument {n}: a {type(value).__name__} is "
+                "not a number or an array"
             )
         return None
     array = np.array(value)
     if array.dtype.kind not in "fc":
         if bare:
             raise DTypeError(
-                f"cannot differentiate with respect to {where}: it holds {array.dtype.name}, and integers "
-                "have no derivative.\n  pass it as floating point: x.astype(float)."
+                f"cannot differentiate with respect to argument {n}: it holds {array.dtype.name}, "
+                "and integers have no derivative.\n  pass it as floating point: x.astype(float)."
             )
         return None
-    return leaf(array[()])
+    return Variable(array[()], make_leaf(array.shape, array.dtype, None))
 
 
 def _output(value: Any) -> Any:
@@ -160,18 +150,20 @@ def _output(value: Any) -> Any:
         operand = as_operand(value, Variable)
     except DTypeError:
         raise DerivativeError(
-            f"the function must return a number, an array or a container of them; it returned {value!r}"
+            "the function must return a number, an array or a container of them; "
+            f"it returned {value!r}"
         ) from None
     return operand if isinstance(operand, Variable) else np.asarray(operand)[()]
 
 
 def _between(order: Sequence[Node], wrt: set[Node]) -> list[Node]:
-    """The nodes of `order` that depend on one of `wrt`; what lies beside them needs no adjoint."""
-    reached = set(wrt)
+    """The nodes of `order` that depend on one of `wrt`, without those; the others need no adjoint."""
+    reached, between = set(wrt), []
     for node in order:
         if node not in wrt and any(p in reached for p in node[PARENTS]):
             reached.add(node)
-    return [n for n in order if n in reached]
+            between.append(node)
+    return between
 
 
 def positions(argnums: int | Sequence[int], count: int) -> list[int]:

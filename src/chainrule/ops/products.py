@@ -51,16 +51,16 @@ def _matmul_first(g: Any, y: Any) -> Any:
     return g @ transposed(y)
 
 
-def _matmul_second(g: Any, x: Any, y: Any) -> Any:
+def _matmul_second(g: Any, x: Any, y_spec: Any) -> Any:
     """xᴴ g; one matrix y behind a stack of x is one large product, not a stack of them summed."""
     x = conjugate(x)
     if x.ndim == 1:
         return x * g if g.ndim == 0 else x[:, None] * g[..., None, :]
     if x.ndim == 2 and g.ndim == 1:
         return g @ x
-    if y.ndim <= 2 < x.ndim:
+    if len(y_spec.shape) <= 2 < x.ndim:
         rows = math.prod(x.shape[:-1])
-        return np.reshape(x, (rows, x.shape[-1])).T @ np.reshape(g, (rows, *y.shape[1:]))
+        return np.reshape(x, (rows, x.shape[-1])).T @ np.reshape(g, (rows, *y_spec.shape[1:]))
     return transposed(x) @ g
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
 from typing import Any
@@ -23,22 +21,29 @@ class State:
         self.plain = tracing is None and line is None
 
     def changed(self, **fields: Any) -> State:
-        mine = {"tracing": self.tracing, "line": self.line, "inside": self.inside}
-        return State(**{**mine, **fields})
+        get = fields.get
+        return State(
+            get("tracing", self.tracing), get("line", self.line), get("inside", self.inside)
+        )
 
 
 PLAIN = State()
 current: ContextVar[State] = ContextVar("chainrule_state", default=PLAIN)
 
 
-@contextmanager
-def recording(**fields: Any) -> Iterator[None]:
+class recording:  # noqa: N801 - a `with` statement reads it as a verb
     """Change the state for the length of a `with` block; an exception leaves nothing behind."""
-    token = current.set(current.get().changed(**fields))
-    try:
-        yield
-    finally:
-        current.reset(token)
+
+    __slots__ = ("fields", "token")
+
+    def __init__(self, **fields: Any):
+        self.fields = fields
+
+    def __enter__(self) -> None:
+        self.token = current.set(current.get().changed(**self.fields))
+
+    def __exit__(self, *_: object) -> None:
+        current.reset(self.token)
 
 
 # Rooms whose frames are never the user's line.  What is written on the public face (learn, cli)
