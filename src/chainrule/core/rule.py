@@ -176,6 +176,7 @@ def _zeros(spec: Any) -> Any:
 
 
 def _define(text: str, name: str, scope: dict[str, Any]) -> Function:
+    scope["__name__"] = __name__  # its frames are ours, not the user's
     exec(text, scope)  # noqa: S102 - the text is made above, of names from the op's own record
     return scope[name]
 

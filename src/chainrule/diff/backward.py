@@ -10,7 +10,7 @@ import numpy as np
 from chainrule.core.masked import unmasked
 from chainrule.core.node import PARENTS, Leaf
 from chainrule.core.order import dfs_order
-from chainrule.diff.reverse import reverse
+from chainrule.diff.history import reverse_twice
 from chainrule.errors import DerivativeError, ShapeError
 from chainrule.record.variable import Variable
 
@@ -25,7 +25,7 @@ def backward(self: Variable, seed: Any = None) -> None:
     start = seed_for(self, seed)
     order = dfs_order([self.node], parents_of)
     with np.errstate(all="ignore"):
-        adjoints = reverse(order, {self.node: start})
+        adjoints = reverse_twice(order, {self.node: start})
         for node in order:
             if isinstance(node, Leaf) and node in adjoints:
                 g = unmasked(adjoints[node])

@@ -10,11 +10,11 @@ import numpy as np
 
 from chainrule.core.containers import Structure, flatten
 from chainrule.core.masked import Masked, unmasked
-from chainrule.core.node import CODE, LASTI, PARENTS, RULE, Leaf, Node, make_leaf
+from chainrule.core.node import PARENTS, RULE, Leaf, Node, make_leaf
 from chainrule.core.order import dfs_order
 from chainrule.diff.backward import own
 from chainrule.diff.forward import forward
-from chainrule.diff.reverse import reverse
+from chainrule.diff.history import on_variables, reverse_twice
 from chainrule.errors import ArgumentError, DerivativeError, DTypeError
 from chainrule.ops.arithmetic import identity
 from chainrule.record.recorder import as_operand
@@ -88,7 +88,7 @@ class Call:
                 adjoints[out.node] = seed if have is None else have + seed
         prepare = on_variables if record or self.recorded else None
         with np.errstate(all="ignore"), recording(inside=False):
-            adjoints = reverse(self.order, adjoints, prepare)
+            adjoints = reverse_twice(self.order, adjoints, prepare)
         return [None if v is None else unmasked(adjoints.get(v.node)) for v in self.inputs]
 
     def push(self, tangents: Sequence[Any], record: bool = False) -> list[Any]:
@@ -110,13 +110,6 @@ class Call:
         if not isinstance(value, Variable) or self.recorded:
             return value
         return own(value._value)
-
-
-def on_variables(node: Node) -> Node:
-    """The node with its saved values as Variables: its rule's work is recorded, under its own line."""
-    if node[CODE] is not None:
-        current.set(current.get().changed(line=(node[CODE], node[LASTI])))
-    return node.rule.lift(node, Variable)
 
 
 def _input(value: Any, n: int, bare: bool) -> Variable | None:

@@ -91,8 +91,8 @@ def reflected(self, other):
 """
 
 
-def arithmetic_operator(op: Op, symbol: str) -> tuple[Any, Any, Any]:
-    """The methods `x ∘ y`, `y ∘ x` and `x ∘= y` of one elementwise op."""
+def arithmetic_operator(op: Op, symbol: str) -> tuple[Any, Any]:
+    """The methods `x ∘ y` and `y ∘ x` of one elementwise op."""
     rules = {
         "both": rule_for(op, (True, True), exact=True),
         "stretched": rule_for(op, (True, True)),
@@ -111,6 +111,7 @@ def arithmetic_operator(op: Op, symbol: str) -> tuple[Any, Any, Any]:
     )
     scope: dict[str, Any] = {
         **rules,
+        "__name__": __name__,  # its frames are ours, not the user's
         "op": op,
         "DOUBLE": DOUBLE,
         "NO_ATTRS": NO_ATTRS,
@@ -126,6 +127,11 @@ def arithmetic_operator(op: Op, symbol: str) -> tuple[Any, Any, Any]:
         "state": current.get,
     }
     exec(text, scope)  # noqa: S102 - the template above, filled with names of our own
+    return scope["method"], scope["reflected"]
+
+
+def in_place_operator(op: Op) -> Any:
+    """The method `x ∘= y`: recorded, and the Variable is from now on the result."""
 
     def in_place(self: Variable, other: Any) -> Any:
         changed = record(Variable, op, [self, other], NO_ATTRS)
@@ -140,7 +146,7 @@ def arithmetic_operator(op: Op, symbol: str) -> tuple[Any, Any, Any]:
             return changed  # `y[1:] += v` goes on to assign it to y[1:]
         return self._rebind(changed, "update in place")
 
-    return scope["method"], scope["reflected"], in_place
+    return in_place
 
 
 def plain_operator(op: Op) -> tuple[Any, Any]:
@@ -179,22 +185,27 @@ OPERATORS: dict[str, tuple[Op, str]] = {
     "mod": (arithmetic.remainder, "%"),
     "pow": (arithmetic.power, "**"),
 }
-KINDS = ("", "r", "i")
 
 
 def install(name: str) -> None:
-    """Give Variable the three methods of one operator, built when one of them is first used."""
+    """Give Variable the methods of one operator; the fast ones are built when first used."""
+    op, symbol = OPERATORS[name]
 
-    def first_use(kind: str) -> Any:
-        def method(self: Variable, other: Any) -> Any:
-            for k, built in zip(KINDS, arithmetic_operator(*OPERATORS[name]), strict=True):
-                setattr(Variable, f"__{k}{name}__", built)
-            return getattr(Variable, f"__{kind}{name}__")(self, other)
+    def build() -> None:
+        for prefix, built in zip(("", "r"), arithmetic_operator(op, symbol), strict=True):
+            setattr(Variable, f"__{prefix}{name}__", built)
 
-        return method
+    def method(self: Variable, other: Any) -> Any:
+        build()
+        return record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
 
-    for kind in KINDS:
-        setattr(Variable, f"__{kind}{name}__", first_use(kind))
+    def reflected(self: Variable, other: Any) -> Any:
+        build()
+        return record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
+
+    setattr(Variable, f"__{name}__", method)
+    setattr(Variable, f"__r{name}__", reflected)
+    setattr(Variable, f"__i{name}__", in_place_operator(op))
 
 
 for _name in OPERATORS:

@@ -98,6 +98,7 @@ class Variable:
             self._leaf.grad = None
 
     backward = late("chainrule.diff.backward", "backward")
+    along = late("chainrule.diff.history", "along")
 
     # -- recording ---------------------------------------------------------------------------
 

@@ -1,0 +1,80 @@
+"""Walks on Variables: a rule's own work is recorded, so that it can be differentiated again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.masked import Masked, plain, unmasked
+from chainrule.core.node import CODE, LASTI, PARENTS, Node
+from chainrule.core.order import dfs_order
+from chainrule.core.parts import OBJECT, Parts
+from chainrule.diff.forward import forward
+from chainrule.diff.reverse import Adjoints, reverse
+from chainrule.ops.coincidence import NeedsHistoryError
+from chainrule.record.state import current, recording
+from chainrule.record.variable import Variable
+
+parents_of = itemgetter(PARENTS)
+
+
+def on_variables(node: Node) -> Node:
+    """The node with its saved values as Variables: its rule's work is recorded, at its line."""
+    if node[CODE] is not None:
+        current.set(current.get().changed(line=(node[CODE], node[LASTI])))
+    return node.rule.lift(node, Variable)
+
+
+def reverse_twice(
+    order: Sequence[Node], seeds: Adjoints, prepare: Callable[[Node], Node] | None = None
+) -> Adjoints:
+    """`reverse`; a walk on arrays in which a rule needs its adjoint's history runs on Variables."""
+    if prepare is not None:
+        return reverse(order, seeds, prepare)
+    try:
+        return reverse(order, dict(seeds))
+    except NeedsHistoryError:
+        with recording(inside=False):
+            found = reverse(order, seeds, on_variables)
+        return {node: _without_history(g) for node, g in found.items()}
+
+
+def _without_history(g: Any) -> Any:
+    if type(g) is Masked:
+        return Masked(plain(g.value), g.alive)
+    return Parts([plain(p) for p in g]) if isinstance(g, Parts) else plain(g)
+
+
+def along(
+    value: Variable, node: Node, changes: Sequence[Any], lanes: Any
+) -> tuple[list[Any], float]:
+    """The derivative of `value` along each change of the value of `node`, all else being held.
+
+    Beside them, how much these lanes depend on what `node` was computed from by ways around it, as
+    a part of the largest derivative on those ways.
+    """
+    order = dfs_order([value.node], parents_of)
+    found = [unmasked(forward(order, {node: change}).get(value.node)) for change in changes]
+    below = set(dfs_order(node[PARENTS], parents_of))
+    around = dfs_order([value.node], lambda n: () if n is node or n in below else n[PARENTS])
+    around = [n for n in around if n is not node]
+    met = set(below)  # what depends on the same inputs as the node does
+    for n in around:
+        if any(p in met for p in n[PARENTS]):
+            met.add(n)
+    probe = np.random.default_rng(0).standard_normal(value.shape) * lanes
+    walked = [n for n in around if n not in below]
+    adjoints = reverse(walked, {value.node: probe.astype(value.dtype)}, keep=True)
+    sizes = {n: _size(g) for n, g in adjoints.items()}
+    # Another decomposition of the same matrix counts where it is met: it may have the same kink.
+    ends = [size for n, size in sizes.items() if n in below or (n in met and n.dtype == OBJECT)]
+    return found, max(ends, default=0.0) / max(*sizes.values(), 1e-300)
+
+
+def _size(g: Any) -> float:
+    if isinstance(g, Parts):
+        return max((_size(p) for p in g if p is not None), default=0.0)
+    return float(np.max(np.abs(plain(g)), initial=0.0))
