@@ -16,7 +16,7 @@ ChainruleError
 ├── DerivativeError            no derivative exists, or none is written
 │   └── DegenerateError        eigenvalues or singular values coincide
 ├── NonFiniteGradient          a gradient came out NaN or infinite under `cr.debug()`
-└── GradientCheckError         a derivative disagrees with central differences (also an AssertionError)
+└── GradientCheckError         a derivative disagrees with differences     (also an AssertionError)
 """
 
 import numpy as np

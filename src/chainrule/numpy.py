@@ -31,8 +31,8 @@ from chainrule.record.creation import (
 asanyarray = ascontiguousarray = asarray
 
 __all__ = [
-    "array", "asanyarray", "asarray", "ascontiguousarray", "empty", "empty_like", "full", "full_like",
-    "geomspace", "linspace", "logspace", "ones", "ones_like", "zeros", "zeros_like",
+    "array", "asanyarray", "asarray", "ascontiguousarray", "empty", "empty_like", "full",
+    "full_like", "geomspace", "linspace", "logspace", "ones", "ones_like", "zeros", "zeros_like",
 ]  # fmt: skip
 
 

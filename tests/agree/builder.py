@@ -41,7 +41,9 @@ class Step:
 
     def __str__(self) -> str:
         left = ", ".join(f"v{k}" for k in range(self.first, self.first + self.count))
-        words = [_shown(a) for a in self.args] + [f"{k}={_shown(Const(v))}" for k, v in self.attrs.items()]
+        words = [_shown(a) for a in self.args] + [
+            f"{k}={_shown(Const(v))}" for k, v in self.attrs.items()
+        ]
         return f"{left} = {self.entry.name}({', '.join(words)})  # way {self.way}"
 
 
@@ -173,7 +175,9 @@ class Builder:
     def live(self, test: Callable[[Any], bool]) -> list[int]:
         return [i for i, v in enumerate(self.values) if test(v)]
 
-    def pick(self, test: Callable[[Any], bool] | None = None, kind: str = "f", size: int = 0) -> int:
+    def pick(
+        self, test: Callable[[Any], bool] | None = None, kind: str = "f", size: int = 0
+    ) -> int:
         """A value that passes the test; unused and recent ones are preferred."""
 
         def passes(v: Any) -> bool:
@@ -199,7 +203,11 @@ class Builder:
             return self.pick(passes, kind)
         except RejectError:
             shape = self.shape(low, high)
-            return self.shaped(shape) if "f" in kind and (test is None or test(np.zeros(shape))) else self._none()
+            return (
+                self.shaped(shape)
+                if "f" in kind and (test is None or test(np.zeros(shape)))
+                else self._none()
+            )
 
     def _none(self) -> int:
         raise RejectError("no such value")
@@ -209,7 +217,10 @@ class Builder:
         ndims = [(n, p) for n, p in NDIMS if low <= n <= high]
         chances = np.array([p for _, p in ndims])
         ndim = int(self.rng.choice([n for n, _ in ndims], p=chances / chances.sum()))
-        sizes = [int(n) for n in self.rng.choice([1, 2, 3, 4, 5], size=ndim, p=[0.15, 0.3, 0.3, 0.15, 0.1])]
+        sizes = [
+            int(n)
+            for n in self.rng.choice([1, 2, 3, 4, 5], size=ndim, p=[0.15, 0.3, 0.3, 0.15, 0.1])
+        ]
         if self.empties and ndim and self.chance(0.3):
             sizes[self.integer(0, ndim - 1)] = 0
         while prod(sizes) > MOST_ELEMENTS:
@@ -299,11 +310,18 @@ class Builder:
         if high is None:
             return self._above(arg, low)
         squash = self.choice(["tanh", "sin", "expit", "arctan"])
-        bounds = {"tanh": (-1.0, 1.0), "sin": (-1.0, 1.0), "expit": (0.0, 1.0), "arctan": (-1.58, 1.58)}
+        bounds = {
+            "tanh": (-1.0, 1.0),
+            "sin": (-1.0, 1.0),
+            "expit": (0.0, 1.0),
+            "arctan": (-1.58, 1.58),
+        }
         a, b = bounds[squash]
         scale = 0.9 * (high - low) / (b - a)
         shift = (low + high) / 2 - scale * (a + b) / 2
-        return self.step("affine", self.step(squash, arg), a=float(f"{scale:.6g}"), b=float(f"{shift:.6g}"))
+        return self.step(
+            "affine", self.step(squash, arg), a=float(f"{scale:.6g}"), b=float(f"{shift:.6g}")
+        )
 
     def _above(self, arg: int, low: float) -> int:
         way = self.choice(["softplus", "absolute", "square", "exp", "hypot"])

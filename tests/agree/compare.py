@@ -86,7 +86,9 @@ def replay(program: Program, point: Point) -> list[Check]:
     same = 0.0 if float(run.outputs) == point.value else relative(run.outputs, point.value)
     run.backward()
     adjoints = [run.adjoint(leaf) for leaf in graph.leaves]
-    flat = unpacked(program.structure, program.arguments(list(range(len(program.inputs)))), len(program.inputs))
+    flat = unpacked(
+        program.structure, program.arguments(list(range(len(program.inputs)))), len(program.inputs)
+    )
     order = leaf_order(program.structure)
     expected = [point.gradients[flat[k]] for k in order]
     moved = [x + 1e-7 * d for x, d in zip(program.inputs, direction(program, 5), strict=True)]
@@ -110,7 +112,9 @@ def leaf_order(structure: Any) -> list[int]:
 def plain_value(program: Program, point: Point) -> Check:
     """On arrays instead of Variables the same functions compute the same number."""
     with np.errstate(all="ignore"):
-        return Check("value on plain arrays", relative(program(*program.arguments()), point.value), 1e-13)
+        return Check(
+            "value on plain arrays", relative(program(*program.arguments()), point.value), 1e-13
+        )
 
 
 def against_peer(program: Program, point: Point, name: str) -> list[Check]:
@@ -138,18 +142,28 @@ def against_differences(program: Program, point: Point, count: int = 4) -> list[
     checks = []
     for k, u in enumerate(directions):
         found, error = difference(flat_function(program), program.inputs, u)
-        scale = max(FLOOR, *(float(np.linalg.norm(g * d)) for g, d in zip(point.gradients, u, strict=True)))
+        scale = max(
+            FLOOR, *(float(np.linalg.norm(g * d)) for g, d in zip(point.gradients, u, strict=True))
+        )
         apart = abs(along(point.gradients, u) - float(found)) / scale
         # Where the quotients themselves do not settle, they decide nothing, and that is a failure too.
-        checks.append(Check(f"differences, direction {k}", max(apart, error / scale), BY_DIFFERENCES))
+        checks.append(
+            Check(f"differences, direction {k}", max(apart, error / scale), BY_DIFFERENCES)
+        )
     return checks
 
 
-def examined(program: Program, peers: tuple[str, ...] = ("torch", "jax"), most: int = 2) -> tuple[list[Check], list[str]]:
-    """All first-order checks of a program, and what it was compared with."""
+def judges_of(program: Program, peers: tuple[str, ...]) -> list[str]:
+    """The installed peers that have every step of a program, that of its flavour first."""
+    able = [p for p in peers if peer(p) is not None and applicable(program, p)]
+    return sorted(able, key=lambda p: p != program.flavour)
+
+
+def examined(program: Program, peers: tuple[str, ...], most: int = 1) -> tuple[list[Check], list[str]]:
+    """All first-order checks of a program, and whom its gradient was compared with."""
     point = gradient_of(program)
     checks = [plain_value(program, point), forward_mode(program, point), *replay(program, point)]
-    judges = [p for p in peers if peer(p) is not None and applicable(program, p)][:most]
+    judges = judges_of(program, peers)[:most]
     for name in judges:
         checks += against_peer(program, point, name)
     if not judges and all(step.entry.by_differences for step in program.steps):
@@ -183,3 +197,38 @@ def single_output(program: Program, step: Any) -> Program:
         w = rng.uniform(0.3, 1.0, v.shape)
         weights[i] = np.asarray(w + 1j * w[::-1] if v.dtype.kind == "c" else w)
     return replace(program, steps=steps, weights=weights)
+
+
+# -- second order ----------------------------------------------------------------------------------
+
+
+def second_order(program: Program) -> list[Check]:
+    """Hessian × u by every nesting of the modes, and by differences of the gradient."""
+    u = direction(program, 3)
+    inputs = list(program.inputs)
+
+    def f(arrays: list[Any]) -> Any:
+        return program(*program.arguments(arrays))
+
+    def slope(arrays: list[Any]) -> Any:
+        return sum(np.sum(g * d) for g, d in zip(cr.grad(f)(arrays), u, strict=True))
+
+    found = {
+        "hvp": cr.hvp(f, (inputs,), (u,)),
+        "forward over reverse": cr.jvp(cr.grad(f), (inputs,), (u,))[1],
+        "reverse over reverse": cr.grad(slope)(inputs),
+        "reverse over forward": cr.grad(lambda arrays: cr.jvp(f, (arrays,), (u,))[1])(inputs),
+    }
+    expected = found.pop("hvp")
+    expected = list(expected[0] if isinstance(expected, tuple) else expected)
+    checks = [Check(f"hvp, {name}", furthest(list(h), expected), TOLERANCE) for name, h in found.items()]
+    sizes = [x.size for x in inputs]
+
+    def gradient(arrays: list[Any]) -> Any:
+        return np.concatenate([np.zeros(0), *(np.reshape(g, -1) for g in gradient_of(program, arrays).gradients)])
+
+    by_differences, error = difference(gradient, inputs, u)
+    pieces = np.split(by_differences, np.cumsum(sizes)[:-1])
+    apart = furthest([np.reshape(h, -1) for h in expected], pieces)
+    scale = max(FLOOR, float(np.max(np.abs(by_differences), initial=0.0)))
+    return [*checks, Check("hvp, differences", max(apart, error / scale), BY_DIFFERENCES)]

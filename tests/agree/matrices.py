@@ -208,7 +208,14 @@ entry(
 
 # -- spectra ---------------------------------------------------------------------------------------
 
-entry("eigvalsh", "linalg", _one(symmetric), torch="linalg.eigvalsh", jax="numpy.linalg.eigvalsh", ok=eigenvalues_apart)
+entry(
+    "eigvalsh",
+    "linalg",
+    _one(symmetric),
+    torch="linalg.eigvalsh",
+    jax="numpy.linalg.eigvalsh",
+    ok=eigenvalues_apart,
+)
 entry(
     "eigh",
     "linalg",
@@ -249,7 +256,13 @@ entry(
     jax=lambda j, a: j.numpy.real(j.numpy.sum(j.numpy.linalg.eigvals(a) ** 3, axis=-1)),
     ok=eigenvalues_apart,
 )
-one_matrix("svdvals", tall, "linalg.svdvals", lambda j, a: j.numpy.linalg.svd(a, compute_uv=False), values_apart)
+one_matrix(
+    "svdvals",
+    tall,
+    "linalg.svdvals",
+    lambda j, a: j.numpy.linalg.svd(a, compute_uv=False),
+    values_apart,
+)
 entry(
     "svd",
     "linalg",
@@ -323,14 +336,20 @@ def _vector_norm(b: Builder) -> Drawn:
 
 
 def _vectors_ok(x: Any, ord: Any, axis: int, keepdims: bool) -> bool:
-    return far_from(x, 0.0) and distinct(np.abs(x), axis) and bool(np.all(np.linalg.norm(x, axis=axis) > 0.1))
+    return (
+        far_from(x, 0.0)
+        and distinct(np.abs(x), axis)
+        and bool(np.all(np.linalg.norm(x, axis=axis) > 0.1))
+    )
 
 
 entry(
     "vector_norm",
     "linalg",
     _vector_norm,
-    torch=lambda t, x, ord, axis, keepdims: t.linalg.vector_norm(x, ord, dim=axis, keepdim=keepdims),
+    torch=lambda t, x, ord, axis, keepdims: t.linalg.vector_norm(
+        x, ord, dim=axis, keepdim=keepdims
+    ),
     jax="numpy.linalg.vector_norm",
     ok=_vectors_ok,
 )
@@ -369,7 +388,9 @@ entry(
     "cond",
     "linalg",
     lambda b: ((square(b),), {"p": b.choice([2, "fro"])}),
-    torch=lambda t, a, p: t.linalg.norm(a, p, (-2, -1)) * t.linalg.norm(t.linalg.inv(a), p, (-2, -1)),
+    torch=lambda t, a, p: (
+        t.linalg.norm(a, p, (-2, -1)) * t.linalg.norm(t.linalg.inv(a), p, (-2, -1))
+    ),
     jax=lambda j, a, p: j.numpy.linalg.cond(a, p),
     ok=lambda a, p: values_apart(a),
 )
@@ -394,7 +415,11 @@ entry(
     "complex",
     "complex",
     lambda b: (b.pair(constants=False), {}),
-    ways=(lambda x, y: x + 1j * y, lambda x, y: 1j * y + x, lambda x, y: np.add(x, np.multiply(y, 1j))),
+    ways=(
+        lambda x, y: x + 1j * y,
+        lambda x, y: 1j * y + x,
+        lambda x, y: np.add(x, np.multiply(y, 1j)),
+    ),
     torch=lambda t, x, y: x + 1j * y,
     jax=lambda j, x, y: x + 1j * y,
 )
@@ -419,13 +444,19 @@ def _off_the_cut(z: Any) -> bool:
 
 for _name, _torch in (("exp", "exp"), ("sin", "sin"), ("cos", "cos"), ("tanh", "tanh"), ("square", "square"),
                       ("conjugate", "conj"), ("negative", "neg"), ("sinh", "sinh"), ("cosh", "cosh")):  # fmt: skip
-    complex_unary(_name, _torch, (lambda z: bool(np.all(np.abs(np.cosh(z)) > 0.3))) if _name == "tanh" else None)
+    complex_unary(
+        _name,
+        _torch,
+        (lambda z: bool(np.all(np.abs(np.cosh(z)) > 0.3))) if _name == "tanh" else None,
+    )
 for _name, _torch in (("log", "log"), ("sqrt", "sqrt"), ("reciprocal", "reciprocal")):
     complex_unary(_name, _torch, _off_the_cut)
 
 
 def to_real(name: str, ways: tuple[Any, ...], torch: Any, jax: Any, ok: Any = None) -> None:
-    entry(name, "complex", lambda b: ((complex_value(b),), {}), ways=ways, torch=torch, jax=jax, ok=ok)
+    entry(
+        name, "complex", lambda b: ((complex_value(b),), {}), ways=ways, torch=torch, jax=jax, ok=ok
+    )
 
 
 to_real("real", (np.real, cr.real, lambda z: z.real), "real", "numpy.real")
@@ -440,7 +471,15 @@ def complex_binary(name: str, torch: str, ok: Any = None) -> None:
         w = b.partner(z, kind="fc")
         return ((z, w) if b.chance(0.5) else (w, z)), {}
 
-    entry(f"complex_{name}", "complex", draw, ways=spellings(name), torch=torch, jax=f"numpy.{name}", ok=ok)
+    entry(
+        f"complex_{name}",
+        "complex",
+        draw,
+        ways=spellings(name),
+        torch=torch,
+        jax=f"numpy.{name}",
+        ok=ok,
+    )
 
 
 complex_binary("add", "add")
@@ -469,7 +508,11 @@ entry(
     "complex_sum",
     "complex",
     lambda b: (lambda z: ((z,), {"axis": b.axis(b.values[z].ndim)}))(complex_value(b, 1, 4)),
-    ways=(lambda z, axis: np.sum(z, axis), lambda z, axis: z.sum(axis), lambda z, axis: np.mean(z, axis) * z.shape[axis]),
+    ways=(
+        lambda z, axis: np.sum(z, axis),
+        lambda z, axis: z.sum(axis),
+        lambda z, axis: np.mean(z, axis) * z.shape[axis],
+    ),
     torch=lambda t, z, axis: z.sum(axis),
     jax=lambda j, z, axis: z.sum(axis),
 )
@@ -509,7 +552,9 @@ entry(
 entry(
     "complex_eigvalsh",
     "complex",
-    lambda b: (lambda z: ((z,), {}))(b.step("complex", b.within(b.shaped((3, 3)), -1, 1), b.within(b.shaped((3, 3)), -1, 1))),
+    lambda b: (lambda z: ((z,), {}))(
+        b.step("complex", b.within(b.shaped((3, 3)), -1, 1), b.within(b.shaped((3, 3)), -1, 1))
+    ),
     ways=(lambda z: np.linalg.eigvalsh(z @ np.conj(z).mT + np.eye(3)),),
     torch=lambda t, z: t.linalg.eigvalsh(z @ z.mH + t.eye(3)),
     jax=lambda j, z: j.numpy.linalg.eigvalsh(z @ j.numpy.conj(z).mT + j.numpy.eye(3)),

@@ -48,7 +48,14 @@ def _torch_dot(t: Any, x: Any, y: Any) -> Any:
     return t.tensordot(x, y, dims=([-1], [max(0, y.ndim - 2)]))
 
 
-entry("dot", "products", _dot, ways=(np.dot, cr.dot, lambda x, y: x.dot(y)), torch=_torch_dot, jax="numpy.dot")
+entry(
+    "dot",
+    "products",
+    _dot,
+    ways=(np.dot, cr.dot, lambda x, y: x.dot(y)),
+    torch=_torch_dot,
+    jax="numpy.dot",
+)
 
 
 def _inner(b: Builder) -> Drawn:
@@ -131,7 +138,9 @@ def _einsum(b: Builder) -> Drawn:
     for term in subscripts.split("->")[0].split(","):
         lead = b.shape(0, 1) if term.startswith("...") and not shapes else ()
         lead = shapes[0][: -len(term) + 3] if term.startswith("...") and shapes else lead
-        shapes.append((*lead, *(sizes.setdefault(i, b.integer(1, 4)) for i in term.replace("...", ""))))
+        shapes.append(
+            (*lead, *(sizes.setdefault(i, b.integer(1, 4)) for i in term.replace("...", "")))
+        )
     return tuple(b.shaped(s) for s in shapes), {"subscripts": subscripts}
 
 
@@ -176,7 +185,13 @@ def _matrix_vector(b: Builder) -> Drawn:
     return (x, b.shaped(b.values[x].shape[-1:])), {}
 
 
-entry("matvec", "products", _matrix_vector, torch=lambda t, x, y: (x @ y[..., None])[..., 0], jax="numpy.matvec")
+entry(
+    "matvec",
+    "products",
+    _matrix_vector,
+    torch=lambda t, x, y: (x @ y[..., None])[..., 0],
+    jax="numpy.matvec",
+)
 entry(
     "vecmat",
     "products",
@@ -228,7 +243,13 @@ def _torch_correlate(t: Any, x: Any, y: Any, mode: str) -> Any:
 
 MODES = ("full", "same", "valid")
 entry("convolve", "convolution", _sequences(MODES), torch=_torch_convolve, jax="numpy.convolve")
-entry("correlate", "convolution", _sequences(("full", "valid")), torch=_torch_correlate, jax="numpy.correlate")
+entry(
+    "correlate",
+    "convolution",
+    _sequences(("full", "valid")),
+    torch=_torch_correlate,
+    jax="numpy.correlate",
+)
 entry(
     "fftconvolve",
     "convolution",
@@ -253,7 +274,9 @@ def _torch_conv(t: Any, x: Any, w: Any, **attrs: Any) -> Any:
     return getattr(t.nn.functional, f"conv{x.ndim - 2}d")(x, w, **attrs)
 
 
-def _jax_conv(j: Any, x: Any, w: Any, stride: int, padding: int, groups: int, dilation: int = 1) -> Any:
+def _jax_conv(
+    j: Any, x: Any, w: Any, stride: int, padding: int, groups: int, dilation: int = 1
+) -> Any:
     dims = x.ndim - 2
     return j.lax.conv_general_dilated(
         x,
@@ -284,7 +307,9 @@ entry(
     "convolution",
     _transposed,
     ways=(cr.conv_transpose,),
-    torch=lambda t, x, w, **attrs: getattr(t.nn.functional, f"conv_transpose{x.ndim - 2}d")(x, w, **attrs),
+    torch=lambda t, x, w, **attrs: getattr(t.nn.functional, f"conv_transpose{x.ndim - 2}d")(
+        x, w, **attrs
+    ),
 )
 
 
@@ -322,8 +347,22 @@ def _jax_pool(operation: str, start: float, mean: bool = False) -> Any:
 
 entry("max_pool", "convolution", _pool, ways=(cr.max_pool,), torch=_torch_pool("max"),
       jax=_jax_pool("max", -np.inf), ok=lambda x, **_: distinct(lanes(x, (2, *range(3, np.ndim(x)))), -1))  # fmt: skip
-entry("avg_pool", "convolution", _pool, ways=(cr.avg_pool,), torch=_torch_pool("avg"), jax=_jax_pool("add", 0.0, True))
-entry("sum_pool", "convolution", _pool, ways=(cr.sum_pool,), torch=_torch_pool("avg", True), jax=_jax_pool("add", 0.0))
+entry(
+    "avg_pool",
+    "convolution",
+    _pool,
+    ways=(cr.avg_pool,),
+    torch=_torch_pool("avg"),
+    jax=_jax_pool("add", 0.0, True),
+)
+entry(
+    "sum_pool",
+    "convolution",
+    _pool,
+    ways=(cr.sum_pool,),
+    torch=_torch_pool("avg", True),
+    jax=_jax_pool("add", 0.0),
+)
 
 
 # -- Fourier transforms, seen through real functions of their results -------------------------------
@@ -335,7 +374,9 @@ def _viewed(view: str) -> dict[str, Any]:
         "real": lambda m, z: m.real(z),
         "imag": lambda m, z: m.imag(z),
         "both": lambda m, z: m.real(z) - 2 * m.imag(z),
-        "power": lambda m, z: m.real(z * m.conj(z)) if hasattr(m, "conj") else m.real(z * m.conjugate(z)),
+        "power": lambda m, z: (
+            m.real(z * m.conj(z)) if hasattr(m, "conj") else m.real(z * m.conjugate(z))
+        ),
     }[view]
 
 
@@ -348,12 +389,19 @@ def transform(name: str, low: int, axes: bool, inverse_real: bool = False) -> No
     def draw(b: Builder) -> Drawn:
         x = b.ranked(low, 3)
         ndim = b.values[x].ndim
-        attrs: dict[str, Any] = {"view": b.choice(VIEWS), "norm": b.choice([None, "ortho", "forward", "backward"])}
+        attrs: dict[str, Any] = {
+            "view": b.choice(VIEWS),
+            "norm": b.choice([None, "ortho", "forward", "backward"]),
+        }
         if not axes:
             attrs["axis"] = b.axis(ndim)
             if b.chance(0.4):
                 attrs["n"] = b.integer(2, 5)
-        if inverse_real and 2 * (b.values[x].shape[attrs.get("axis", -1)] - 1) < 1 and "n" not in attrs:
+        if (
+            inverse_real
+            and 2 * (b.values[x].shape[attrs.get("axis", -1)] - 1) < 1
+            and "n" not in attrs
+        ):
             raise RejectError("no elements")
         return (x,), attrs
 
@@ -371,7 +419,14 @@ def transform(name: str, low: int, axes: bool, inverse_real: bool = False) -> No
     def jax(j: Any, x: Any, view: str, **attrs: Any) -> Any:
         return _viewed(view)(j.numpy, getattr(j.numpy.fft, name)(x, **attrs))
 
-    entry(name, "fourier", draw, ways=(way(cr.OPS[name]), way(getattr(np.fft, name))), torch=torch, jax=jax)
+    entry(
+        name,
+        "fourier",
+        draw,
+        ways=(way(cr.OPS[name]), way(getattr(np.fft, name))),
+        torch=torch,
+        jax=jax,
+    )
 
 
 for _name in ("fft", "ifft", "rfft", "ihfft"):

@@ -27,7 +27,7 @@ from tests.agree.entry import Entry
 from tests.agree.table import BY_FAMILY, FAMILIES, TABLE
 
 SEED = 20250
-FLAVOURS = (("torch", 0.5), ("jax", 0.3), (None, 0.2))  # whose entries a program is made of
+FLAVOURS = {"torch": 0.55, "jax": 0.25, None: 0.2}  # whose entries a program is made of
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,15 @@ class Program:
     steps: tuple[Step, ...]
     weights: dict[int, Any]
     structure: Any  # nested containers with the position of an input at each leaf
+    flavour: str | None  # the peer that has every step, if one was asked for
 
     def values(
         self, inputs: Sequence[Any], call: Callable[..., Any], constant: Callable[[Any], Any]
     ) -> list[Any]:
         """Every value, computed by `call(step, args)`."""
-        found: list[Any] = [None] * (1 + max((*self.where, *(s.first + s.count for s in self.steps))))
+        found: list[Any] = [None] * (
+            1 + max((*self.where, *(s.first + s.count for s in self.steps)))
+        )
         for at, x in zip(self.where, inputs, strict=True):
             found[at] = x
         for step in self.steps:
@@ -84,7 +87,10 @@ class Program:
 
     def __str__(self) -> str:
         lines = [f"program {self.number}: arguments {self.structure}"]
-        lines += [f"v{at} = np.array({x.tolist()!r})" for at, x in zip(self.where, self.inputs, strict=True)]
+        lines += [
+            f"v{at} = np.array({x.tolist()!r})"
+            for at, x in zip(self.where, self.inputs, strict=True)
+        ]
         lines += [str(step) for step in self.steps]
         return "\n".join([*lines, "outputs: " + ", ".join(f"v{i}" for i in self.weights)])
 
@@ -149,9 +155,9 @@ def generate(number: int, seed: int = SEED) -> Program:
     """
     rng = np.random.default_rng([seed, number])
     guest = list(TABLE.values())[number % len(TABLE)]
-    flavour = rng.choice([str(f) for f, _ in FLAVOURS], p=[p for _, p in FLAVOURS])
-    if (flavour != "None" and getattr(guest, flavour) is None) or not guest.by_differences:
-        flavour = next((p for p in ("torch", "jax") if getattr(guest, p) is not None), "None")
+    flavour = list(FLAVOURS)[int(rng.choice(len(FLAVOURS), p=list(FLAVOURS.values())))]
+    if (flavour and getattr(guest, flavour) is None) or not guest.by_differences:
+        flavour = next((p for p in ("torch", "jax") if getattr(guest, p) is not None), None)
     for _ in range(50):
         try:
             return _grown(number, rng, guest, flavour)
@@ -160,7 +166,7 @@ def generate(number: int, seed: int = SEED) -> Program:
     raise RuntimeError(f"program {number} did not grow: its first entry is {guest.name}")
 
 
-def _grown(number: int, rng: np.random.Generator, guest: Entry, flavour: str) -> Program:
+def _grown(number: int, rng: np.random.Generator, guest: Entry, flavour: str | None) -> Program:
     builder = Builder(rng, TABLE, empties=bool(rng.random() < 0.08))
     for _ in range(int(rng.integers(1, 4))):
         builder.fresh(builder.shape())
@@ -173,16 +179,16 @@ def _grown(number: int, rng: np.random.Generator, guest: Entry, flavour: str) ->
         _extended(builder, _drawn(rng, flavour))
     if len(builder.steps) < 10:
         raise RejectError("too short")
-    return _finished(number, builder)
+    return _finished(number, builder, flavour)
 
 
-def _drawn(rng: np.random.Generator, flavour: str) -> Entry:
+def _drawn(rng: np.random.Generator, flavour: str | None) -> Entry:
     """An entry that the flavour's library has; without a flavour, often one that no peer has."""
     families, chances = list(FAMILIES), np.array(list(FAMILIES.values()), float)
     while True:
         family = BY_FAMILY[str(rng.choice(families, p=chances / chances.sum()))]
         found = family[int(rng.integers(len(family)))]
-        if flavour == "None":
+        if flavour is None:
             alone = found.torch is None and found.jax is None
             if found.by_differences and (alone or rng.random() < 0.4):
                 return found
@@ -202,7 +208,7 @@ def _extended(builder: Builder, entry: Entry) -> bool:
     return True
 
 
-def _finished(number: int, builder: Builder) -> Program:
+def _finished(number: int, builder: Builder, flavour: str | None) -> Program:
     """The program, whose outputs are the values that no step has used, and a few others."""
     rng = builder.rng
     computed = [i for i in range(len(builder.values)) if i not in builder.inputs]
@@ -210,7 +216,11 @@ def _finished(number: int, builder: Builder) -> Program:
     weights = {}
     for i in outputs:
         v = np.asarray(builder.values[i])
-        weight = rng.uniform(0.3, 1.0, v.shape) * rng.choice([-1.0, 1.0], v.shape) / max(1.0, v.size**0.5)
+        weight = (
+            rng.uniform(0.3, 1.0, v.shape)
+            * rng.choice([-1.0, 1.0], v.shape)
+            / max(1.0, v.size**0.5)
+        )
         if v.dtype.kind == "c":
             weight = weight + 1j * rng.uniform(-1.0, 1.0, v.shape) / max(1.0, v.size**0.5)
         weights[i] = np.asarray(weight)
@@ -222,4 +232,5 @@ def _finished(number: int, builder: Builder) -> Program:
         tuple(builder.steps),
         weights,
         random_structure(rng, len(inputs)),
+        flavour,
     )

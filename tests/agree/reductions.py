@@ -62,7 +62,9 @@ def reduction(
 
     method = [lambda x, **attrs: getattr(x, name)(**attrs)] if hasattr(np.ndarray, name) else []
     found = ways or (cr.OPS[name], *cr.OPS[name].numpy, *method)
-    entry(name, "reductions", drawn, ways=tuple(found), torch=torch_reduction(torch), jax=jax, ok=ok)
+    entry(
+        name, "reductions", drawn, ways=tuple(found), torch=torch_reduction(torch), jax=jax, ok=ok
+    )
 
 
 def lanes(x: Any, axis: Any) -> Any:
@@ -84,8 +86,12 @@ reduction("mean", lambda t, x: x.mean(-1), "numpy.mean")
 reduction("prod", lambda t, x: x.prod(-1), "numpy.prod", empty=True)
 reduction("max", lambda t, x: x.amax(-1), "numpy.max", ok=untied)
 reduction("min", lambda t, x: x.amin(-1), "numpy.min", ok=untied)
-reduction("ptp", lambda t, x: x.amax(-1) - x.amin(-1), "numpy.ptp", ok=untied, ways=(cr.ptp, np.ptp))
-reduction("logsumexp", lambda t, x: x.logsumexp(-1), "scipy.special.logsumexp", ways=(cr.logsumexp,))
+reduction(
+    "ptp", lambda t, x: x.amax(-1) - x.amin(-1), "numpy.ptp", ok=untied, ways=(cr.ptp, np.ptp)
+)
+reduction(
+    "logsumexp", lambda t, x: x.logsumexp(-1), "scipy.special.logsumexp", ways=(cr.logsumexp,)
+)
 
 
 def _spread(b: Builder, x: Any, axis: Any) -> dict[str, Any]:
@@ -101,8 +107,20 @@ def _spread_out(x: Any, axis: Any = None, keepdims: bool = False, **_: Any) -> b
 
 
 reduction("var", lambda t, x, ddof=0: x.var(-1, correction=ddof), "numpy.var", draw=_spread)
-reduction("std", lambda t, x, ddof=0: x.std(-1, correction=ddof), "numpy.std", draw=_spread, ok=_spread_out)
-reduction("median", lambda t, x: x.quantile(0.5, -1), "numpy.median", ok=untied, ways=(cr.median, np.median))
+reduction(
+    "std",
+    lambda t, x, ddof=0: x.std(-1, correction=ddof),
+    "numpy.std",
+    draw=_spread,
+    ok=_spread_out,
+)
+reduction(
+    "median",
+    lambda t, x: x.quantile(0.5, -1),
+    "numpy.median",
+    ok=untied,
+    ways=(cr.median, np.median),
+)
 
 
 def _q(b: Builder, x: Any, axis: Any) -> dict[str, Any]:
@@ -144,7 +162,9 @@ def with_mask(name: str, torch: Any, jax: Any, ok: Any = None, **extra: Any) -> 
             lambda x, mask, axis: cr.OPS[name](x, axis=axis, where=mask, **extra),
             lambda x, mask, axis: getattr(np, name)(x, axis=axis, where=mask, **extra),
         ),
-        torch=lambda t, x, mask, axis: torch_reduction(torch)(t, _tensor_where(t, mask, x, name), axis),
+        torch=lambda t, x, mask, axis: torch_reduction(torch)(
+            t, _tensor_where(t, mask, x, name), axis
+        ),
         jax=lambda j, x, mask, axis: getattr(j.numpy, name)(x, axis=axis, where=mask, **extra),
         ok=ok,
     )
@@ -161,8 +181,12 @@ def _above_initial(initial: float) -> Any:
 
 with_mask("sum", lambda t, x: x.sum(-1), "numpy.sum")
 with_mask("prod", lambda t, x: x.prod(-1), "numpy.prod")
-with_mask("max", lambda t, x: x.amax(-1).clamp(min=-0.7), "numpy.max", _above_initial(-0.7), initial=-0.7)
-with_mask("min", lambda t, x: x.amin(-1).clamp(max=0.7), "numpy.min", _above_initial(0.7), initial=0.7)
+with_mask(
+    "max", lambda t, x: x.amax(-1).clamp(min=-0.7), "numpy.max", _above_initial(-0.7), initial=-0.7
+)
+with_mask(
+    "min", lambda t, x: x.amin(-1).clamp(max=0.7), "numpy.min", _above_initial(0.7), initial=0.7
+)
 
 
 def _weighted(b: Builder) -> Drawn:
@@ -238,7 +262,15 @@ entry(
 # -- with NaN --------------------------------------------------------------------------------------
 
 
-def holed(name: str, torch: Any, jax: Any = None, *, keep: int = 1, ok: Any = None, cumulative: bool = False) -> None:
+def holed(
+    name: str,
+    torch: Any,
+    jax: Any = None,
+    *,
+    keep: int = 1,
+    ok: Any = None,
+    cumulative: bool = False,
+) -> None:
     """np.nansum and the like, of an array in which a constant mask puts NaN."""
 
     def draw(b: Builder) -> Drawn:
@@ -313,8 +345,18 @@ holed("nanmean", lambda t, x, h, a: _held(t, x, h, a)[2][..., 0])
 holed("nanvar", _nanvar)
 holed("nanstd", lambda t, x, h, a: _nanvar(t, x, h, a).sqrt(), ok=_varied)
 holed("nanmedian", _nan_quantile, ok=_untied)
-holed("nancumsum", lambda t, x, h, a: _along(lambda y, k: y.cumsum(k))(t, x, h, a, 0.0), keep=0, cumulative=True)
-holed("nancumprod", lambda t, x, h, a: _along(lambda y, k: y.cumprod(k))(t, x, h, a, 1.0), keep=0, cumulative=True)
+holed(
+    "nancumsum",
+    lambda t, x, h, a: _along(lambda y, k: y.cumsum(k))(t, x, h, a, 0.0),
+    keep=0,
+    cumulative=True,
+)
+holed(
+    "nancumprod",
+    lambda t, x, h, a: _along(lambda y, k: y.cumprod(k))(t, x, h, a, 1.0),
+    keep=0,
+    cumulative=True,
+)
 
 
 # -- cumulative ------------------------------------------------------------------------------------
@@ -364,8 +406,20 @@ def _initial(f: str, start: float) -> Any:
     return call
 
 
-entry("cumulative_sum", "cumulative", _with_initial, torch=_initial("cumsum", 0.0), jax="numpy.cumulative_sum")
-entry("cumulative_prod", "cumulative", _with_initial, torch=_initial("cumprod", 1.0), jax="numpy.cumulative_prod")
+entry(
+    "cumulative_sum",
+    "cumulative",
+    _with_initial,
+    torch=_initial("cumsum", 0.0),
+    jax="numpy.cumulative_sum",
+)
+entry(
+    "cumulative_prod",
+    "cumulative",
+    _with_initial,
+    torch=_initial("cumprod", 1.0),
+    jax="numpy.cumulative_prod",
+)
 
 
 def _running(b: Builder) -> Drawn:
@@ -398,7 +452,9 @@ def _diff(b: Builder) -> Drawn:
     return (x,), {"n": b.integer(1, min(2, b.values[x].shape[axis] - 1)), "axis": axis}
 
 
-entry("diff", "differences", _diff, torch=lambda t, x, n, axis: t.diff(x, n, axis), jax="numpy.diff")
+entry(
+    "diff", "differences", _diff, torch=lambda t, x, n, axis: t.diff(x, n, axis), jax="numpy.diff"
+)
 entry(
     "diff_between",
     "differences",
@@ -414,7 +470,9 @@ entry(
     "ediff1d",
     "differences",
     lambda b: ((b.ranked(1, 2, size=2),), {"to_end": b.number(-1, 1), "to_begin": b.number(-1, 1)}),
-    torch=lambda t, x, to_end, to_begin: t.cat([t.tensor([to_begin]), t.diff(x.reshape(-1)), t.tensor([to_end])]),
+    torch=lambda t, x, to_end, to_begin: t.cat(
+        [t.tensor([to_begin]), t.diff(x.reshape(-1)), t.tensor([to_end])]
+    ),
     jax=lambda j, x, to_end, to_begin: j.numpy.ediff1d(x, to_end, to_begin),
 )
 
@@ -456,7 +514,9 @@ entry(
 entry(
     "trapezoid_even",
     "differences",
-    lambda b: (lambda y: ((y,), {"dx": b.number(0.3, 1), "axis": b.axis(b.values[y].ndim)}))(b.ranked(1, 3)),
+    lambda b: (lambda y: ((y,), {"dx": b.number(0.3, 1), "axis": b.axis(b.values[y].ndim)}))(
+        b.ranked(1, 3)
+    ),
     ways=(cr.trapezoid, np.trapezoid),
     torch=lambda t, y, dx, axis: t.trapezoid(y, dx=dx, dim=axis),
     jax=lambda j, y, dx, axis: j.numpy.trapezoid(y, dx=dx, axis=axis),
@@ -493,7 +553,9 @@ entry(
         lambda w, labels, minlength: np.bincount(labels, weights=w, minlength=minlength),
         lambda w, labels, minlength: cr.bincount(labels, w, minlength=minlength),
     ),
-    torch=lambda t, w, labels, minlength: t.zeros(minlength, dtype=w.dtype).index_add(0, t.as_tensor(labels), w),
+    torch=lambda t, w, labels, minlength: t.zeros(minlength, dtype=w.dtype).index_add(
+        0, t.as_tensor(labels), w
+    ),
     jax=lambda j, w, labels, minlength: j.numpy.bincount(labels, w, length=minlength),
 )
 
@@ -507,14 +569,24 @@ def _softmax(b: Builder) -> Drawn:
 
 
 entry("softmax", "softmax", _softmax, torch=lambda t, x, axis: x.softmax(axis), jax="nn.softmax")
-entry("log_softmax", "softmax", _softmax, torch=lambda t, x, axis: x.log_softmax(axis), jax="nn.log_softmax")
+entry(
+    "log_softmax",
+    "softmax",
+    _softmax,
+    torch=lambda t, x, axis: x.log_softmax(axis),
+    jax="nn.log_softmax",
+)
 entry(
     "cross_entropy",
     "softmax",
-    lambda b: (lambda x: ((x,), {"labels": b.rng.integers(0, b.values[x].shape[1], b.values[x].shape[0])}))(b.ranked(2, 2)),
+    lambda b: (
+        lambda x: ((x,), {"labels": b.rng.integers(0, b.values[x].shape[1], b.values[x].shape[0])})
+    )(b.ranked(2, 2)),
     ways=(lambda x, labels: -np.mean(cr.log_softmax(x, axis=1)[np.arange(len(labels)), labels]),),
     torch=lambda t, x, labels: t.nn.functional.cross_entropy(x, t.as_tensor(labels)),
-    jax=lambda j, x, labels: -j.numpy.mean(j.nn.log_softmax(x, axis=1)[np.arange(len(labels)), labels]),
+    jax=lambda j, x, labels: (
+        -j.numpy.mean(j.nn.log_softmax(x, axis=1)[np.arange(len(labels)), labels])
+    ),
 )
 
 
@@ -561,7 +633,10 @@ entry(
     "partition",
     "order",
     lambda b: (lambda x: ((x,), {"kth": b.integer(0, b.values[x].size - 1)}))(b.ranked(1, 1)),
-    ways=(lambda x, kth: np.partition(x, kth)[kth] * x, lambda x, kth: cr.partition(x, kth)[kth] * x),
+    ways=(
+        lambda x, kth: np.partition(x, kth)[kth] * x,
+        lambda x, kth: cr.partition(x, kth)[kth] * x,
+    ),
     torch=lambda t, x, kth: x.sort()[0][kth] * x,
     jax=lambda j, x, kth: j.numpy.sort(x)[kth] * x,
     ok=lambda x, kth: distinct(x),
@@ -575,4 +650,3 @@ entry(
     jax=lambda j, x: j.numpy.sort(x.reshape(-1)),
     ok=lambda x: distinct(x),
 )
-

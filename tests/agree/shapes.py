@@ -34,7 +34,15 @@ def torch_rearranged(f: Any) -> Any:
     return lambda t, x, **attrs: rearranged(t, lambda v: f(v, **attrs), x)
 
 
-def mover(name: str, draw: Any, torch: Any = None, *, jax: Any = None, ways: Any = None, family: str = "shapes") -> None:
+def mover(
+    name: str,
+    draw: Any,
+    torch: Any = None,
+    *,
+    jax: Any = None,
+    ways: Any = None,
+    family: str = "shapes",
+) -> None:
     """An entry of one operand whose elements go elsewhere, as np.<name> says."""
     f = getattr(np, name)
     entry(
@@ -70,7 +78,9 @@ def new_shape(b: Builder, size: int) -> tuple[int, ...]:
     if rest != 1:
         sizes.append(rest)
     while len(sizes) > 1 and b.chance(0.5):
-        sizes.append(sizes.pop(b.integer(0, len(sizes) - 1)) * sizes.pop(b.integer(0, len(sizes) - 1)))
+        sizes.append(
+            sizes.pop(b.integer(0, len(sizes) - 1)) * sizes.pop(b.integer(0, len(sizes) - 1))
+        )
     if b.chance(0.25) and len(sizes) < 4:
         sizes.append(1)
     return tuple(int(n) for n in b.rng.permutation(sizes)) if sizes else ()
@@ -110,7 +120,12 @@ entry(
     torch=lambda t, x, shape: rearranged(t, lambda v: v.reshape(shape, order="F"), x),
     jax=lambda j, x, shape: x.reshape(shape, order="F"),
 )
-mover("ravel", _any, lambda t, x: x.reshape(-1), ways=(cr.ravel, np.ravel, lambda x: x.ravel(), lambda x: x.flatten()))
+mover(
+    "ravel",
+    _any,
+    lambda t, x: x.reshape(-1),
+    ways=(cr.ravel, np.ravel, lambda x: x.ravel(), lambda x: x.flatten()),
+)
 
 
 def _transpose(b: Builder) -> Drawn:
@@ -158,7 +173,10 @@ def _move(b: Builder) -> Drawn:
     ndim = b.values[x].ndim
     if ndim > 2 and b.chance(0.4):
         source = tuple(int(a) for a in b.rng.permutation(ndim)[:2])
-        return (x,), {"source": source, "destination": tuple(int(a) for a in b.rng.permutation(ndim)[:2])}
+        return (x,), {
+            "source": source,
+            "destination": tuple(int(a) for a in b.rng.permutation(ndim)[:2]),
+        }
     return (x,), {"source": i, "destination": j}
 
 
@@ -171,7 +189,12 @@ def _roll_axis(b: Builder) -> Drawn:
 
 
 mover("rollaxis", _roll_axis)
-mover("matrix_transpose", _at_least(2), lambda t, x: x.mT, ways=(cr.matrix_transpose, np.matrix_transpose, lambda x: x.mT))
+mover(
+    "matrix_transpose",
+    _at_least(2),
+    lambda t, x: x.mT,
+    ways=(cr.matrix_transpose, np.matrix_transpose, lambda x: x.mT),
+)
 
 
 def _squeeze(b: Builder) -> Drawn:
@@ -224,7 +247,10 @@ entry(
 
 
 def _mesh(b: Builder) -> Drawn:
-    return (b.ranked(1, 1), b.ranked(1, 1)), {"indexing": b.choice(["xy", "ij"]), "sparse": b.chance(0.3)}
+    return (b.ranked(1, 1), b.ranked(1, 1)), {
+        "indexing": b.choice(["xy", "ij"]),
+        "sparse": b.chance(0.3),
+    }
 
 
 entry(
@@ -232,7 +258,10 @@ entry(
     "shapes",
     _mesh,
     torch=lambda t, x, y, indexing, sparse: [
-        rearranged(t, lambda u, v, k=k: np.meshgrid(u, v, indexing=indexing, sparse=sparse)[k], x, y) for k in (0, 1)
+        rearranged(
+            t, lambda u, v, k=k: np.meshgrid(u, v, indexing=indexing, sparse=sparse)[k], x, y
+        )
+        for k in (0, 1)
     ],
     jax=lambda j, x, y, indexing, sparse: j.numpy.meshgrid(x, y, indexing=indexing, sparse=sparse),
 )
@@ -263,7 +292,9 @@ mover("roll", _roll, lambda t, x, shift, axis: x.roll(shift, axis))
 
 def _tile(b: Builder) -> Drawn:
     x = b.pick(lambda v: v.size < 25)
-    return (x,), {"reps": b.choice([2, (2,), (2, 1), (1, 2), (2, 1, 2), (3,), (0, 2) if b.empties else 1])}
+    return (x,), {
+        "reps": b.choice([2, (2,), (2, 1), (1, 2), (2, 1, 2), (3,), (0, 2) if b.empties else 1])
+    }
 
 
 mover("tile", _tile)
@@ -305,9 +336,14 @@ mover("pad", _pad)
 entry(
     "pad_constant",
     "shapes",
-    lambda b: ((b.ranked(1, 3, test=lambda v: v.size < 30),), {"pad_width": b.integer(1, 2), "constant_values": b.number(-1, 1)}),
+    lambda b: (
+        (b.ranked(1, 3, test=lambda v: v.size < 30),),
+        {"pad_width": b.integer(1, 2), "constant_values": b.number(-1, 1)},
+    ),
     ways=(cr.pad, np.pad),
-    torch=lambda t, x, pad_width, constant_values: t.nn.functional.pad(x, (pad_width,) * 2 * x.ndim, value=constant_values),
+    torch=lambda t, x, pad_width, constant_values: t.nn.functional.pad(
+        x, (pad_width,) * 2 * x.ndim, value=constant_values
+    ),
     jax="numpy.pad",
 )
 
@@ -321,7 +357,12 @@ def _triangle(b: Builder) -> Drawn:
 
 mover("tril", _triangle, lambda t, x, k: x.tril(k), family="diagonals")
 mover("triu", _triangle, lambda t, x, k: x.triu(k), family="diagonals")
-mover("diag", lambda b: ((b.ranked(1, 2),), {"k": b.integer(-1, 1)}), lambda t, x, k: x.diag(k), family="diagonals")
+mover(
+    "diag",
+    lambda b: ((b.ranked(1, 2),), {"k": b.integer(-1, 1)}),
+    lambda t, x, k: x.diag(k),
+    family="diagonals",
+)
 mover("diagflat", lambda b: ((b.ranked(1, 2, test=lambda v: v.size < 9),), {"k": b.integer(-1, 1)}),
       lambda t, x, k: x.reshape(-1).diag(k), family="diagonals")  # fmt: skip
 
@@ -367,7 +408,9 @@ def _joined(b: Builder) -> Drawn:
 
     def alike(v: Any) -> bool:
         return v.ndim == len(shape) and all(
-            m == n for k, (m, n) in enumerate(zip(v.shape, shape, strict=True)) if k != axis % len(shape)
+            m == n
+            for k, (m, n) in enumerate(zip(v.shape, shape, strict=True))
+            if k != axis % len(shape)
         )
 
     others = [b.pick(alike) if b.chance(0.7) else b.shaped(shape) for _ in range(b.integer(1, 3))]
@@ -429,7 +472,10 @@ entry(
     lambda b: (lambda x: ((x, *(b.shaped(b.values[x].shape) for _ in range(3))), {}))(
         b.ranked(2, 2, test=lambda v: v.size < 30)
     ),
-    ways=(lambda x, y, z, w: np.block([[x, y], [z, w]]), lambda x, y, z, w: cr.block([[x, y], [z, w]])),
+    ways=(
+        lambda x, y, z, w: np.block([[x, y], [z, w]]),
+        lambda x, y, z, w: cr.block([[x, y], [z, w]]),
+    ),
     torch=lambda t, x, y, z, w: t.cat([t.cat([x, y], 1), t.cat([z, w], 1)]),
     jax=lambda j, x, y, z, w: j.numpy.block([[x, y], [z, w]]),
 )
@@ -459,7 +505,9 @@ entry(
         lambda x, y, where, axis: np.insert(x, where, y, axis=axis),
         lambda x, y, where, axis: cr.insert(x, where, y, axis=axis),
     ),
-    torch=lambda t, x, y, where, axis: rearranged(t, lambda u, v: np.insert(u, where, v, axis=axis), x, y),
+    torch=lambda t, x, y, where, axis: rearranged(
+        t, lambda u, v: np.insert(u, where, v, axis=axis), x, y
+    ),
     jax=lambda j, x, y, where, axis: j.numpy.insert(x, where, y, axis=axis),
 )
 
@@ -480,7 +528,9 @@ entry(
         lambda x, obj, axis: cr.delete(x, obj, axis=axis),
     ),
     torch=lambda t, x, obj, axis: rearranged(t, lambda u: np.delete(u, obj, axis=axis), x),
-    jax=lambda j, x, obj, axis: j.numpy.delete(x, np.array(obj) if isinstance(obj, list) else obj, axis=axis),
+    jax=lambda j, x, obj, axis: j.numpy.delete(
+        x, np.array(obj) if isinstance(obj, list) else obj, axis=axis
+    ),
 )
 
 
@@ -511,7 +561,9 @@ entry(
 entry(
     "array_split",
     "splitting",
-    lambda b: (lambda x: ((x,), {"sections": b.integer(2, 3), "axis": b.axis(b.values[x].ndim)}))(b.ranked(1, 3)),
+    lambda b: (lambda x: ((x,), {"sections": b.integer(2, 3), "axis": b.axis(b.values[x].ndim)}))(
+        b.ranked(1, 3)
+    ),
     ways=(np.array_split, lambda x, sections, axis: cr.array_split(x, sections, axis=axis))[1:],
     torch=lambda t, x, sections, axis: t.tensor_split(x, sections, axis),
     jax=lambda j, x, sections, axis: j.numpy.array_split(x, sections, axis),
@@ -521,7 +573,10 @@ for _name, _low in (("hsplit", 2), ("vsplit", 2), ("dsplit", 3)):
         _name,
         "splitting",
         lambda b, low=_low: ((b.ranked(low, 4),), {}),
-        ways=(lambda x, name=_name: getattr(np, name)(x, [1]), lambda x, name=_name: cr.OPS[name](x, [1])),
+        ways=(
+            lambda x, name=_name: getattr(np, name)(x, [1]),
+            lambda x, name=_name: cr.OPS[name](x, [1]),
+        ),
         torch=lambda t, x, name=_name: getattr(t, name)(x, [1]),
         jax=lambda j, x, name=_name: getattr(j.numpy, name)(x, [1]),
     )

@@ -15,7 +15,9 @@ from tests.agree.entry import Const, Drawn, apart, entry
 SP, T = "scipy.special.", "special."
 
 
-def special(name: str, low: Bound, high: Bound, torch: Any = None, jax: Any = None, **fields: Any) -> None:
+def special(
+    name: str, low: Bound, high: Bound, torch: Any = None, jax: Any = None, **fields: Any
+) -> None:
     unary(name, low, high, torch, jax, family="special", **fields)
 
 
@@ -31,7 +33,13 @@ special("erfi", -1, 1)
 special("erfcx", -1, None, T + "erfcx", SP + "erfcx")
 special("dawsn", None, None, None, SP + "dawsn")
 special("erfinv", -0.9, 0.9, T + "erfinv", SP + "erfinv")
-special("erfcinv", 0.1, 1.9, lambda t, x: t.special.erfinv(1 - x), lambda j, x: j.scipy.special.erfinv(1 - x))
+special(
+    "erfcinv",
+    0.1,
+    1.9,
+    lambda t, x: t.special.erfinv(1 - x),
+    lambda j, x: j.scipy.special.erfinv(1 - x),
+)
 special("ndtr", None, None, T + "ndtr", SP + "ndtr")
 special("log_ndtr", -3, None, T + "log_ndtr", SP + "log_ndtr")
 special("ndtri", 0.05, 0.95, T + "ndtri", SP + "ndtri")
@@ -41,7 +49,9 @@ special("entr", 0.1, None, T + "entr", SP + "entr")
 special("digamma", 0.4, None, _digamma, SP + "digamma")
 special("psi", 0.4, None, _digamma, SP + "digamma")
 special("gamma", 0.5, 3, lambda t, x: t.exp(t.lgamma(x)), SP + "gamma")
-special("rgamma", 0.4, 4, lambda t, x: t.exp(-t.lgamma(x)), lambda j, x: 1 / j.scipy.special.gamma(x))
+special(
+    "rgamma", 0.4, 4, lambda t, x: t.exp(-t.lgamma(x)), lambda j, x: 1 / j.scipy.special.gamma(x)
+)
 special("gammaln", 0.3, None, T + "gammaln", SP + "gammaln")
 special("loggamma", 0.3, None, "lgamma", SP + "gammaln")
 special("exp1", 0.2, None, None, SP + "exp1")
@@ -85,7 +95,9 @@ parts_of("shichi", 0.3, 2)
 # -- two operands and parameters -------------------------------------------------------------------
 
 
-def ordered(name: str, orders: tuple[Any, ...], low: Bound, high: Bound, torch: Any = None, jax: Any = None) -> None:
+def ordered(
+    name: str, orders: tuple[Any, ...], low: Bound, high: Bound, torch: Any = None, jax: Any = None
+) -> None:
     """A function f(n, x) of a constant order n and an operand x."""
 
     def draw(b: Builder) -> Drawn:
@@ -119,7 +131,9 @@ ordered("spherical_kn", (0, 1), 0.6, None)
 entry(
     "multigammaln",
     "special",
-    lambda b: (lambda d: ((b.within(b.pick(), (d - 1) / 2 + 0.3, None),), {"d": d}))(b.integer(1, 3)),
+    lambda b: (lambda d: ((b.within(b.pick(), (d - 1) / 2 + 0.3, None),), {"d": d}))(
+        b.integer(1, 3)
+    ),
     torch=lambda t, x, d: t.special.multigammaln(x, d),
     jax=lambda j, x, d: j.scipy.special.multigammaln(x, d),
 )
@@ -131,7 +145,14 @@ def _beta(t: Any, a: Any, b: Any) -> Any:
 
 positive = (0.3, 4.0)
 binary("betaln", _beta, SP + "betaln", first=positive, second=positive, family="special")
-binary("beta", lambda t, a, b: t.exp(_beta(t, a, b)), SP + "beta", first=positive, second=positive, family="special")
+binary(
+    "beta",
+    lambda t, a, b: t.exp(_beta(t, a, b)),
+    SP + "beta",
+    first=positive,
+    second=positive,
+    family="special",
+)
 # PyTorch has no derivative by the parameter, JAX one of few digits: below, x alone is differentiated.
 binary("gammainc", None, None, first=positive, second=positive, family="special")
 binary("gammaincc", None, None, first=positive, second=positive, family="special")
@@ -164,8 +185,20 @@ def _pseudo_clip(m: Any, delta: Any, r: Any) -> Any:
 
 binary("huber", _huber, lambda j, d, r: _huber(j.numpy, d, r), first=(0.4, 3), family="special",
        ok=lambda d, r: apart(np.abs(r), d))  # fmt: skip
-binary("pseudo_huber", _pseudo_huber, lambda j, d, r: _pseudo_huber(j.numpy, d, r), first=(0.4, 3), family="special")
-binary("pseudo_clip", _pseudo_clip, lambda j, d, r: _pseudo_clip(j.numpy, d, r), first=(0.4, 3), family="special")
+binary(
+    "pseudo_huber",
+    _pseudo_huber,
+    lambda j, d, r: _pseudo_huber(j.numpy, d, r),
+    first=(0.4, 3),
+    family="special",
+)
+binary(
+    "pseudo_clip",
+    _pseudo_clip,
+    lambda j, d, r: _pseudo_clip(j.numpy, d, r),
+    first=(0.4, 3),
+    family="special",
+)
 binary("boxcox", lambda t, x, p: (x**p - 1) / p, lambda j, x, p: (x**p - 1) / p,
        first=(0.3, 3), second=(0.3, 2), family="special")  # fmt: skip
 binary("boxcox1p", lambda t, x, p: ((1 + x) ** p - 1) / p, lambda j, x, p: ((1 + x) ** p - 1) / p,
@@ -181,7 +214,10 @@ for _name in ("betainc", "betaincc"):
     entry(
         f"{_name}_of_x",
         "special",
-        lambda b: ((Const(b.number(0.6, 3)), Const(b.number(0.6, 3)), b.within(b.pick(), 0.1, 0.9)), {}),
+        lambda b: (
+            (Const(b.number(0.6, 3)), Const(b.number(0.6, 3)), b.within(b.pick(), 0.1, 0.9)),
+            {},
+        ),
         ways=(cr.OPS[_name], getattr(scipy.special, _name)),
         jax=(lambda j, a, b, x: j.scipy.special.betainc(a, b, x))
         if _name == "betainc"

@@ -1,4 +1,4 @@
-"""Graph.define beyond the notes: dimensions, given Jacobians, forward mode, malformed definitions."""
+"""Graph.define beyond the notes: dimensions, given Jacobians, forward mode, malformed input."""
 
 import numpy as np
 import pytest
@@ -69,21 +69,23 @@ def test_the_passes_walk_the_vertices_in_their_order():
     assert set(adjoints) == set(graph.leaves)
 
 
-@pytest.mark.parametrize(
-    ("define", "error", "says"),
-    [
-        (lambda D: D([1, 1], [(1, 2)], {1: np.cos, 2: np.sin}), cr.GraphError, r"not needed for \[1\]"),
-        (lambda D: D([1, 1, 1], [(1, 2), (2, 3)], {2: np.sin, 3: np.cos}, {(1, 3): 1.0}), cr.GraphError, r"\(1, 3\), which is not an edge"),
-        (lambda D: D([2, 1], [(1, 2)], {2: np.sum}, {(1, 2): [[1.0]]}).forward(u).backward(), cr.ShapeError, r"edge \(1, 2\) must be 1 × 2"),
-        (lambda D: D([2, 1], [(1, 2)], {2: np.sum}).forward(v), cr.ShapeError, r"leaf 1 .*\(2,\), got \(3,\)"),
-        (lambda D: D([2, 1], [(1, 2)], {2: np.sum}).forward(u, 1.0), cr.ArgumentError, "1 leaves, got 2"),
-        (lambda D: D([1, 1], [(1, 2)], {2: lambda x: x["a"]}).forward(1.0), cr.ArgumentError, r"f2 failed[\s\S]*lambda x"),
-        (lambda D: D([1, 1], [(1, 2)], {2: np.sin}).to_json(), cr.SerialisationError, "f2 is a function of yours"),
-    ],
-)  # fmt: skip
-def test_mistakes_are_named(define, error, says):
-    with pytest.raises(error, match=says):
-        define(cr.Graph.define)
+def test_mistakes_are_named():
+    D = cr.Graph.define
+    summed = D([2, 1], [(1, 2)], {2: np.sum})
+    with pytest.raises(cr.GraphError, match=r"not needed for \[1\]"):
+        D([1, 1], [(1, 2)], {1: np.cos, 2: np.sin})
+    with pytest.raises(cr.GraphError, match=r"\(1, 3\), which is not an edge"):
+        D([1, 1, 1], [(1, 2), (2, 3)], {2: np.sin, 3: np.cos}, {(1, 3): 1.0})
+    with pytest.raises(cr.ShapeError, match=r"edge \(1, 2\) must be 1 × 2"):
+        D([2, 1], [(1, 2)], {2: np.sum}, {(1, 2): [[1.0]]}).forward(u).backward()
+    with pytest.raises(cr.ShapeError, match=r"leaf 1 .*\(2,\), got \(3,\)"):
+        summed.forward(v)
+    with pytest.raises(cr.ArgumentError, match="1 leaves, got 2"):
+        summed.forward(u, 1.0)
+    with pytest.raises(cr.ArgumentError, match=r"f2 failed[\s\S]*lambda x"):
+        D([1, 1], [(1, 2)], {2: lambda x: x["a"]}).forward(1.0)
+    with pytest.raises(cr.SerialisationError, match="f2 is a function of yours"):
+        summed.to_json()
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,8 @@ def test_status_of_every_input():
     run = graph.forward(*args).backward()
     found = {leaf.name: run.status(leaf) for leaf in graph.leaves}
     assert found == {
-        "used": "value", "unused": "no path", "cut": "structural zero", "at_kink": "kink", "whole": "integer",
+        "used": "value", "unused": "no path", "cut": "structural zero", "at_kink": "kink",
+        "whole": "integer",
     }  # fmt: skip
 
 

@@ -198,7 +198,7 @@ def test_a_variable_cannot_be_assigned_into_a_plain_array():
         a[0] = x
         return np.sum(a)
 
-    # NumPy raises its own "setting an array element with a sequence" on top, with ours as its cause.
+    # NumPy raises its own "setting an array element with a sequence" on top of ours.
     with pytest.raises(ValueError, match="sequence") as caught:
         cr.grad(f)(1.0)
     ours = caught.value.__cause__

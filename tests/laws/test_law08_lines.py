@@ -1,4 +1,4 @@
-"""Law 8: every node knows the user's line; every error names the op, the shapes, the line, the fix."""
+"""Law 8: every node knows the user's line; every error names op, shapes, line and fix."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Law 9: one rule for kinks, the minimum-norm element of the subdifferential, for every op alike."""
+"""Law 9: one rule for kinks, the minimum-norm element of the subdifferential, for every op."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What every op in the table is held against: its own samples, seen as functions of their arrays."""
+"""What every op in the table is held against: its own samples, as functions of their arrays."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def as_variables(sample: Sample) -> list[Any]:
 
 
 def differentiable(op: Op, sample: Sample) -> Case:
-    """The sample as a function from floating-point arrays to floating-point arrays, if it is one."""
+    """The sample as a function from floating-point arrays to such arrays, if it is one."""
     case = case_of(op, sample)
     if not case.places or not case(*case.point):
         pytest.skip("no floating-point input, or no floating-point result")

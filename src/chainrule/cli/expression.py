@@ -21,7 +21,7 @@ CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf}
 
 
 def function_of(text: str, names: list[str]) -> Callable[..., Any]:
-    """The formula as a function of these names; it may use operators, numbers and chainrule's ops."""
+    """The formula as a function of these names, made of operators, numbers and chainrule's ops."""
     try:
         tree = ast.parse(text, "<formula>", "eval")
     except SyntaxError as error:
@@ -37,7 +37,8 @@ def function_of(text: str, names: list[str]) -> Callable[..., Any]:
     )
     if unknown:
         raise ArgumentError(
-            f"{', '.join(unknown)}: neither given a value nor a known function; write e.g. {unknown[0]}=1.5"
+            f"{', '.join(unknown)}: neither given a value nor a known function; "
+            f"write e.g. {unknown[0]}=1.5"
         )
     code = compile(tree, "<formula>", "eval")
     scope = {

@@ -26,7 +26,8 @@ def gradient_report(
     out = run.value(graph.outputs[0])
     if len(graph.outputs) != 1 or np.shape(out) != ():
         raise ShapeError(
-            f"{formula} has the shape {np.shape(out)}; a gradient needs one number, so take its sum(…)"
+            f"{formula} has the shape {np.shape(out)}; a gradient needs one number, so take "
+            "its sum(…)"
         )
     check = check_grads(f, *values)
     return "\n".join(

@@ -1,4 +1,4 @@
-"""Graph: what a function did, as a value that can be ordered, run, printed, saved and transformed."""
+"""Graph: what a function did, as a value that can be ordered, run, printed and saved."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Graph:
         return {node.name: node for node in self.nodes if node.name is not None}
 
     def node(self, key: Key) -> Node:
-        """A node by itself, by the name of a leaf, or by the number of a vertex of a formal graph."""
+        """A node by itself, by the name of a leaf, or by its number in a formal graph."""
         if isinstance(key, Node):
             if key in self.index:
                 return key
@@ -105,7 +105,8 @@ class Graph:
         return levels
 
     def __repr__(self) -> str:
-        return f"<Graph {self.name}: {len(self.leaves)} leaves, {len(self)} nodes, {len(self.edges)} edges>"
+        counts = f"{len(self.leaves)} leaves, {len(self)} nodes, {len(self.edges)} edges"
+        return f"<Graph {self.name}: {counts}>"
 
     # The rest of the public face of a graph; each name says where it lives.
     __str__ = late("chainrule.core.text", "graph_text")

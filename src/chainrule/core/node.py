@@ -79,7 +79,7 @@ class Node(tuple[Any, ...]):
         what = "leaf" if self.is_leaf else self.op.name
         return f"<node {what}{label} {Spec(self.shape, self.dtype)}{where}>"
 
-    # The elements are positions, not a value: a node is not to be compared, added or copied as a tuple.
+    # A node is not a value to copy, though it is a tuple.
     def __deepcopy__(self, memo: object) -> Node:
         return self
 

@@ -52,7 +52,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Partials:
-    """Elementwise: per input a function, a `Gate`, the number 1 or -1, or None (not differentiable)."""
+    """Elementwise: per input a function, a `Gate`, the number 1 or -1, or None (no derivative)."""
 
     factors: tuple[Function | Gate | int | None, ...]
 
@@ -160,9 +160,9 @@ class Op:
     def __post_init__(self) -> None:
         if self.samples is None:
             raise GraphError(f"op {self.name} has no samples, so nothing would test it")
-        taken = RESERVED.intersection(self.inputs) - {"xs"}
-        if taken:
-            raise GraphError(f"op {self.name}: an input cannot be called {taken.pop()}")
+        for name in self.inputs:
+            if name in RESERVED and name != "xs":
+                raise GraphError(f"op {self.name}: an input cannot be called {name}")
         object.__setattr__(self, "__doc__", self.doc or f"{self.name}({', '.join(self.inputs)})")
         object.__setattr__(self, "__name__", self.name)
 

@@ -1,4 +1,4 @@
-"""The adjoint or tangent of an op with several results: one part per result, None where it is zero."""
+"""The adjoint or tangent of an op with several results: a part for each, None where it is zero."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OBJECT = np.dtype(object)
 
 
 class Parts:
-    """A tuple of adjoints.  A node with several results has shape () and dtype object, as this has."""
+    """A tuple of adjoints, of shape () and dtype object as a node with several results is."""
 
     __slots__ = ("parts",)
     __array_ufunc__ = None

@@ -40,8 +40,9 @@ Flow = tuple[Any, Any]  # the reverse and the forward rule of one input
 class Rule:
     """How derivatives flow through `op` when the inputs marked in `active` are differentiated.
 
-    `constants` tells that the op is linear in an input which is not differentiated here.  `exact` promises that an elementwise op met neither broadcasting nor promotion, so that its
-    contributions need no fitting to their parents.
+    `constants` tells that the op is linear in an input which is not differentiated here; `exact`
+    that an elementwise op met neither broadcasting nor promotion, so that its contributions need no
+    fitting to their parents.
     """
 
     __slots__ = (
@@ -220,7 +221,8 @@ class InputRules:
             f"spec_of({n.removesuffix('_spec')})" if n.endswith("_spec") else n
             for n in self.saved_names()
         ]
-        text = f"def keep({', '.join((*self.op.inputs, 'out'))}):\n    return ({''.join(p + ', ' for p in parts)})"
+        kept = "".join(f"{part}, " for part in parts)
+        text = f"def keep({', '.join((*self.op.inputs, 'out'))}):\n    return ({kept})"
         return _define(text, "keep", {"spec_of": Spec.of})
 
     def _prologue(self) -> str:

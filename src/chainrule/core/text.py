@@ -34,7 +34,7 @@ def graph_text(graph: Graph, lines: bool = True) -> str:
 
 
 def node_text(graph: Graph, node: Node) -> str:
-    """One node without its number: the op, its arguments, the attrs that are not at their default."""
+    """One node without its number: the op, its arguments, the attrs not at their default."""
     if node.is_leaf:
         return f"leaf {_leaf_name(graph, node)}"
     arguments = [

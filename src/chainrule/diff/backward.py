@@ -39,8 +39,8 @@ def seed_for(y: Variable, seed: Any) -> Any:
     if seed is None:
         if y.shape != ():
             raise ShapeError(
-                f"backward of a value of shape {y.shape} needs a seed of that shape: the gradient of\n"
-                "  which combination of its elements? y.sum().backward() takes their sum."
+                f"backward of a value of shape {y.shape} needs a seed of that shape: the gradient\n"
+                "  of which combination of its elements? y.sum().backward() takes their sum."
             )
         return y.dtype.type(1)
     seed = np.asarray(getattr(seed, "_value", seed), y.dtype)

@@ -73,7 +73,7 @@ class Call:
         nodes = [v.node for v in self.outputs if isinstance(v, Variable)]
         parents = (lambda n: () if n in wrt else n[PARENTS]) if nested else itemgetter(PARENTS)
         self.order = dfs_order(nodes, parents)
-        outside = any(n[RULE] is None and n not in wrt and n.live for n in self.order)
+        outside = any(isinstance(n, Leaf) and n.live and n not in wrt for n in self.order)
         # A walk on arrays, unless something outside this call could still be differentiated.
         self.recorded = nested or outside or current.get().tracing is not None
         if self.recorded:
@@ -106,7 +106,7 @@ class Call:
         ]
 
     def plain(self, value: Any) -> Any:
-        """A result as the caller gets it: an array, or a Variable where it can still be differentiated."""
+        """A result for the caller: an array, or a Variable if it can still be differentiated."""
         if not isinstance(value, Variable) or self.recorded:
             return value
         return own(value._value)
@@ -150,7 +150,7 @@ def _output(value: Any) -> Any:
 
 
 def _between(order: Sequence[Node], wrt: set[Node]) -> list[Node]:
-    """The nodes of `order` that depend on one of `wrt`, without those; the others need no adjoint."""
+    """The nodes of `order` that depend on one of `wrt`, without those."""
     reached, between = set(wrt), []
     for node in order:
         if node not in wrt and any(p in reached for p in node[PARENTS]):
@@ -174,7 +174,7 @@ def positions(argnums: int | Sequence[int], count: int) -> list[int]:
 
 
 def unit(shape: tuple[int, ...], dtype: Any, k: int) -> Any:
-    """The k-th unit array; its other lanes are structural zeros, since nothing leads through them."""
+    """The k-th unit array; its other lanes are structural zeros: nothing leads through them."""
     if shape == ():
         return dtype.type(1)
     value = np.zeros(shape, dtype)

@@ -104,7 +104,7 @@ def _op_of(cls: type[Function]) -> Op:
     def context(
         xs: Sequence[Any], static: Static, ran: list[Any], active: tuple[bool, ...]
     ) -> Context:
-        """The context of the call on these values; on Variables, or at another point, of a new call."""
+        """The context of the call on these values; if there was none, of a new call."""
         if ran and all(a is b for a, b in zip(ran[0], xs, strict=True)):
             ctx: Context = ran[1]
         else:
@@ -127,8 +127,8 @@ def _op_of(cls: type[Function]) -> Op:
         every = tuple(found) if isinstance(found, (tuple, list)) else (found,)
         if len(every) != len(static.args):
             raise ArgumentError(
-                f"{cls.__name__}.backward returned {len(every)} adjoints for {len(static.args)} arguments; "
-                "return one per argument of forward, None where there is none"
+                f"{cls.__name__}.backward returned {len(every)} adjoints for {len(static.args)} "
+                "arguments; return one per argument of forward, None where there is none"
             )
         picked = [every[i] for i in static.holes]
         return [_checked(cls, k, c, x) for k, (c, x) in enumerate(zip(picked, xs, strict=True))]
@@ -152,8 +152,9 @@ def _op_of(cls: type[Function]) -> Op:
             tangents = pullback([ts[i] for i in some])
         except ChainruleError as error:
             raise DerivativeError(
-                f"forward mode through {cls.__name__} is not available: its backward cannot be recorded "
-                f"and so not transposed ({error}).\n  give it a static method jvp(ctx, *tangents)."
+                f"forward mode through {cls.__name__} is not available: its backward cannot be "
+                f"recorded and so not transposed ({error}).\n"
+                "  give it a static method jvp(ctx, *tangents)."
             ) from error
         return Parts(tangents) if isinstance(out, tuple) else tangents[0]
 
@@ -190,7 +191,8 @@ def _guarded(cls: type[Function], method: str, ctx: Context, *args: Any) -> Any:
         if not any(isinstance(a, Variable) for a in args):
             raise
         raise DerivativeError(
-            f"{cls.__name__}.{method} was run on Variables, for forward mode or a higher derivative, and failed: {error}"
+            f"{cls.__name__}.{method} was run on Variables, for forward mode or a higher "
+            f"derivative, and failed: {error}"
         ) from error
 
 
@@ -199,8 +201,9 @@ def _checked(cls: type[Function], k: int, c: Any, x: Any) -> Any:
         return None
     if not hasattr(c, "dtype"):
         c = np.asarray(c)[()]
-    if c.shape != np.shape(getattr(x, "_value", x)):
+    if c.shape != np.shape(x):
         raise ShapeError(
-            f"{cls.__name__}.backward: the adjoint of argument {k} has shape {c.shape}, the argument {np.shape(getattr(x, '_value', x))}"
+            f"{cls.__name__}.backward: the adjoint of argument {k} has shape {c.shape}, the "
+            f"argument {np.shape(x)}"
         )
     return c

@@ -1,4 +1,4 @@
-"""The formal definition of a computational graph: numbered vertices, edges, local functions, Jacobians."""
+"""The formal computational graph: numbered vertices, edges, local functions, Jacobians."""
 
 from __future__ import annotations
 

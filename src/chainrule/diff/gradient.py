@@ -58,7 +58,7 @@ def grad(
 
 
 def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """f(*primals), and the function that pulls an adjoint of it back to a tuple of adjoints of the primals."""
+    """f(*primals), and the function that pulls an adjoint of it back to a tuple, one per primal."""
     call = Call(f, primals, {}, range(len(primals)))
     call.set_output(call.result)
 
@@ -116,13 +116,15 @@ def _scalar(outputs: list[Any], holomorphic: bool) -> Any:
         what = f"an output of shape {shapes[0]}" if len(shapes) == 1 else f"{len(shapes)} outputs"
         raise ShapeError(
             f"grad needs a function with one scalar output; this one has {what}.\n"
-            "  use cr.jacobian for every output's derivative, cr.vjp for a weighted sum of them, or sum them first."
+            "  use cr.jacobian for every output's derivative, cr.vjp for a weighted sum of them,\n"
+            "  or sum them first."
         )
     out = outputs[0]
     if out.dtype.kind == "c" and not holomorphic:
         raise DerivativeError(
             "the output is complex: its gradient is not defined.\n"
-            "  take np.real, np.imag or np.abs of it, or pass holomorphic=True for the complex derivative."
+            "  take np.real, np.imag or np.abs of it, or pass holomorphic=True for the complex\n"
+            "  derivative."
         )
     if out.dtype.kind not in "fc":
         raise DerivativeError(f"the output is of type {out.dtype.name} and has no derivative")

@@ -56,7 +56,7 @@ def hessian(
 
 
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
-    """Hessian of f at `primals` times `tangents`; one array, or a tuple when there are several primals."""
+    """Hessian of f at `primals` times `tangents`: one array, or a tuple for several primals."""
     primals, tangents = _as_tuples(primals, tangents)
     gradient = grad(f, tuple(range(len(primals))))
     product = jvp(gradient, primals, tangents)[1]
@@ -68,7 +68,8 @@ def _refuse_complex(call: Call, holomorphic: bool) -> None:
     if not holomorphic and any(v.dtype.kind == "c" for v in values):
         raise DerivativeError(
             "the Jacobian of a complex function is not one matrix of numbers.\n"
-            "  split it with np.real and np.imag, or pass holomorphic=True for the complex derivative."
+            "  split it with np.real and np.imag, or pass holomorphic=True for the complex\n"
+            "  derivative."
         )
 
 

@@ -59,7 +59,7 @@ def contributions(g: Any, node: Node) -> Sequence[Any]:
 
 
 def fit(c: Any, parent: Any) -> Any:
-    """A contribution in the parent's own shape and dtype: undo broadcasting, promotion, complexity."""
+    """A contribution in the parent's own shape and dtype: undo broadcasting and promotion."""
     if type(c) is Masked:
         alive = _sum_to(c.alive, parent[SHAPE], np.any) if c.shape != parent[SHAPE] else c.alive
         return Masked(fit(c.value, parent), alive)

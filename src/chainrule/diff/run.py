@@ -1,4 +1,4 @@
-"""One run of a graph: every value, and after `backward` every adjoint, contribution and local Jacobian."""
+"""One run of a graph: every value, adjoint, contribution and local Jacobian."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _leaf_values(graph: Graph, values: Sequence[Any]) -> list[Any]:
 
 
 class Run:
-    """The values of one graph at one point; `backward` returns the run with its adjoints filled in."""
+    """The values of one graph at one point; `backward` fills in the adjoints."""
 
     def __init__(self, graph: Graph, values: dict[Node, Any]):
         self.graph = graph
@@ -101,7 +101,7 @@ class Run:
     # -- derivatives -------------------------------------------------------------------------
 
     def backward(self, seed: Any = None) -> Run:
-        """Fill in the adjoint of every node; `seed` is the adjoint of the output (1 for a scalar)."""
+        """Fill in the adjoint of every node; `seed` is that of the output (1 for a scalar)."""
         adjoints: dict[Node, Any] = {}
         for out, start in zip(self.graph.outputs, self._seeds(seed), strict=True):
             adjoints[out] = start if out not in adjoints else adjoints[out] + start
@@ -120,7 +120,7 @@ class Run:
         return adjoint
 
     def status(self, node: Key) -> str:
-        """Why the adjoint is what it is: "value", "structural zero", "no path", "kink" or "integer"."""
+        """What the adjoint is: "value", "structural zero", "no path", "kink" or "integer"."""
         from_here = self.graph.node(node)
         if from_here.dtype.kind not in "fc":
             return "integer"
@@ -195,7 +195,8 @@ class Run:
             if len(outputs) != 1 or outputs[0].size != 1:
                 shapes = ", ".join(str(o.shape) for o in outputs)
                 raise ShapeError(
-                    f"backward needs a seed: the output has shape {shapes}, and only a scalar's adjoint is 1 by itself"
+                    f"backward needs a seed: the output has shape {shapes}, and only a scalar's "
+                    "adjoint is 1 by itself"
                 )
             seeds = [np.ones(outputs[0].shape)]
         else:

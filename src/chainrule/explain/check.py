@@ -1,4 +1,4 @@
-"""Gradient checking: both modes against central differences, edge by edge, so that a wrong rule is named."""
+"""Gradient checking: both modes against central differences, each edge on its own."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class Check:
     def __str__(self) -> str:
         met = f"; {len(self.kinks)} nodes at a kink, held between both sides" if self.kinks else ""
         return (
-            f"checked against central differences to order {self.order} ({' and '.join(self.modes)}): "
+            f"checked against central differences to order {self.order} "
+            f"({' and '.join(self.modes)}): "
             f"{self.directions} directions over {self.inputs} inputs, {self.edges} edges, "
             f"{self.evaluations} evaluations, largest difference {self.largest:.0e}{met}"
         )
@@ -54,7 +55,7 @@ def check_grads(
     rtol: float = 1e-6,
     seed: int = 0,
 ) -> Check:
-    """Check every derivative of f at this point; raises GradientCheckError naming op, edge and line.
+    """Check every derivative of f here; raises GradientCheckError naming op, edge and line.
 
     Numerical gradients cost O(number of inputs) evaluations: up to 200 inputs each coordinate is
     tried, above that random directions.  Each edge of the graph is checked on its own as well.
@@ -304,11 +305,13 @@ def _message(order: int, mode: str, ours: Any, theirs: Any, bad: Any, edge: Any)
     if edge is None:
         return (
             f"the derivative of order {order} is wrong as a whole: {numbers}.\n"
-            "  every rule agrees with differences on its own edge: look at functions whose value depends on\n"
-            "  something else than their arguments (random numbers, state), or at a stop_gradient."
+            "  every rule agrees with differences on its own edge: look at functions whose value\n"
+            "  depends on something else than their arguments (random numbers, state), or at a\n"
+            "  stop_gradient."
         )
     node, position = edge
     op = node.op
     name = f"input {position}" if op.variadic else f"input {op.inputs[position]!r}"
     where = f"\n  {node.line.shown()}" if node.line else ""
-    return f"the {mode} rule of {op.name} with respect to {name} is wrong (order {order}): {numbers}.{where}"
+    what = f"the {mode} rule of {op.name} with respect to {name} is wrong (order {order})"
+    return f"{what}: {numbers}.{where}"

@@ -9,7 +9,7 @@ from chainrule.errors import UnsupportedError
 
 
 def to_networkx(graph: Graph) -> Any:
-    """A `networkx.DiGraph` whose nodes are positions in `graph.nodes`, with op, shape, dtype and line."""
+    """A `networkx.DiGraph` of positions in `graph.nodes`, with op, shape, dtype and line."""
     try:
         import networkx
     except ImportError:

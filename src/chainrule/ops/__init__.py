@@ -1,4 +1,4 @@
-"""Every operation, one family per file; a family is imported when the table is first asked for it."""
+"""Every operation, one family per file, imported when the table is first asked for it."""
 
 from chainrule.core.op import OPS
 

@@ -176,5 +176,5 @@ identity = linear(
     lambda x: x,
     lambda g: g,
     samples=holomorphic,
-    doc="The value itself; gives an inner derivative a node of its own to differentiate with respect to.",
+    doc="The value itself, as a node of its own for an inner derivative.",
 )

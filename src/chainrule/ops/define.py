@@ -95,7 +95,7 @@ def linear(
     spec: Function | None = None,
     **fields: Any,
 ) -> Op:
-    """An op that is linear, all differentiable inputs together.  A variadic op has inputs ("xs",)."""
+    """An op linear in all differentiable inputs together; a variadic one has inputs ("xs",)."""
     transposes = (transpose,) if callable(transpose) else tuple(transpose)
     derivative = Linear(transposes, selects, fills)
     return register(
@@ -132,7 +132,7 @@ def rules(
     spec: Function | None = None,
     **fields: Any,
 ) -> Op:
-    """An op with a reverse rule (of `g`) and a forward rule (of `t`) per input, or a given derivative."""
+    """An op with a reverse rule (of `g`) and a forward rule (of `t`) per input, or a derivative."""
     if derivative is None:
         assert reverse is not None
         assert push is not None

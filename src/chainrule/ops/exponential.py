@@ -1,6 +1,6 @@
 """Exponentials and logarithms, and the functions of logistic regression built from them."""
 
-# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
+
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Hyperbolic functions and their inverses."""
 
-# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
+
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Rounding, signs and steps: piecewise constant, or so up to a sign."""
 
-# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
+
 
 from __future__ import annotations
 

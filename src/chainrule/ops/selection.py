@@ -5,7 +5,7 @@ differentiated.  So a tie between two variables is shared equally, and a tie wit
 (relu, maximum(x, 0), clip at its bounds) gives 0.
 """
 
-# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
+
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Trigonometric functions, their inverses, angles and distances in the plane."""
 
-# ruff: noqa: PLW0108 - a rule's parameter names say what it reads: `lambda x: np.cos(x)`
+
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy's creation functions where they meet Variables: the part of `chainrule.numpy` that differs."""
+"""NumPy's creation functions where they meet Variables: what `chainrule.numpy` replaces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chainrule.record.variable import Variable
 
 
 def array(object: Any, dtype: Any = None, *, copy: bool = True, **options: Any) -> Any:
-    """As `np.array`; nested lists that hold Variables become one Variable, and none loses its gradient."""
+    """As `np.array`; nested lists that hold Variables become one Variable."""
     found = object
     if isinstance(object, (list, tuple)) or (
         isinstance(object, np.ndarray) and object.dtype == np.dtype("O")

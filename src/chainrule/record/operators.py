@@ -150,7 +150,7 @@ def in_place_operator(op: Op) -> Any:
 
 
 def plain_operator(op: Op) -> tuple[Any, Any]:
-    """The methods `x ∘ y` and `y ∘ x` of an op whose results are not float64 (comparisons, bits)."""
+    """The methods `x ∘ y` and `y ∘ x` of an op with results other than float64."""
 
     def method(self: Variable, other: Any) -> Any:
         return (
@@ -197,11 +197,15 @@ def install(name: str) -> None:
 
     def method(self: Variable, other: Any) -> Any:
         build()
-        return record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
+        return (
+            record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
+        )
 
     def reflected(self: Variable, other: Any) -> Any:
         build()
-        return record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
+        return (
+            record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
+        )
 
     setattr(Variable, f"__{name}__", method)
     setattr(Variable, f"__r{name}__", reflected)

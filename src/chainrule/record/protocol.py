@@ -140,7 +140,7 @@ def array_function(
 def as_our_call(
     op: Op, func: Any, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Sequence[Any], dict[str, Any]]:
-    """A call in NumPy's parameter names as a call in the op's; arguments left at their default go."""
+    """A call in NumPy's parameter names as a call in the op's; defaults are left out."""
     names = _parameters.get(func)
     if names is None:
         try:
@@ -171,7 +171,8 @@ def as_our_call(
         elif value is not None and value is not np._NoValue and not _is_default(func, name, value):
             accepted = ", ".join(sorted(op.attrs)) or "no keyword"
             raise UnsupportedError(
-                f"{_qualified(func)} on a Variable does not take {name}={value!r} (it takes {accepted}).\n"
+                f"{_qualified(func)} on a Variable does not take {name}={value!r} "
+                f"(it takes {accepted}).\n"
                 f"  {Line(*user_line()).shown()}"
             )
     return inputs, ours
@@ -202,5 +203,6 @@ def unsupported(name: str) -> UnsupportedError:
     nearest = f"; the nearest supported function is {close[0]}" if close else ""
     return UnsupportedError(
         f"{name} is not supported on a Variable{nearest}.\n  {Line(*user_line()).shown()}\n"
-        "  cr.OPS lists every supported function; cr.Function makes your own; x.value computes without a gradient."
+        "  cr.OPS lists every supported function; cr.Function makes your own; x.value computes\n"
+        "  without a gradient."
     )

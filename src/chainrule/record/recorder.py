@@ -90,7 +90,7 @@ def note(
     attrs: dict[str, Any],
     line: tuple[Any, int],
 ) -> Any:
-    """Make the node of a value already computed, and the Variable (or tuple of them) that holds it."""
+    """Make the node of a value already computed, and the Variable (or several) that holds it."""
     if type(out) is tuple:
         shape, dtype, kind = (), OBJECT, "O"
     else:
@@ -161,7 +161,7 @@ def constant(value: Any) -> Any:
 
 
 def as_operand(value: Any, variable: type[Variable]) -> Any:
-    """What the user passed, as an op takes it: nested lists become arrays or stacks of Variables."""
+    """What the user passed, as an op takes it: nested lists become arrays or stacks."""
     if isinstance(value, (variable, np.generic, *SCALARS)):
         return value
     if isinstance(value, np.ndarray) and value.dtype != OBJECT:

@@ -29,7 +29,7 @@ _frame = sys._getframe
 
 
 class Variable:
-    """An array and the node that produced it.  Its value is always there; its node is its history."""
+    """An array and the node that produced it: its value is always there, its node its history."""
 
     __slots__ = ("__weakref__", "_base", "_leaf", "_value", "_views", "node")
     _value: Any
@@ -176,9 +176,11 @@ class Variable:
         """Become the changed array; views taken earlier follow, as they would in NumPy."""
         if hasattr(self, "_base"):
             raise ViewWriteError(
-                f"cannot {what} a view of a Variable: the array it was taken from would not see it.\n"
+                f"cannot {what} a view of a Variable: the array it was taken from would not see "
+                "it.\n"
                 f"  {Line(*user_line()).shown()}\n"
-                "  write to the whole array (y[1:][0] = v becomes y[1] = v), or take a copy first: v = v.copy()."
+                "  write to the whole array (y[1:][0] = v becomes y[1] = v), or take a copy\n"
+                "  first: v = v.copy()."
             )
         self._value, self.node = changed._value, changed.node
         pending = [self]
@@ -235,7 +237,7 @@ class Variable:
         return self._value.item()
 
     def _refuse_detaching(self, conversion: str) -> None:
-        """A conversion to a plain number loses the gradient; inside a transform that is an error."""
+        """A conversion to a plain number loses the gradient: inside a transform an error."""
         frame = user_frame(2)
         stores = frame.f_code.co_code[frame.f_lasti] in STORE_ITEM
         inside_numpy = frame.f_globals.get("__name__", "").startswith("numpy")
@@ -244,14 +246,16 @@ class Variable:
         line = Line(frame.f_code, frame.f_lasti).shown()
         if stores:
             raise DetachError(
-                f"a Variable cannot be assigned into a plain ndarray: its gradient would be lost.\n  {line}\n"
-                "  with `import chainrule.numpy as np` the array np.zeros(...) makes can be assigned to;\n"
-                "  or build it with np.stack([...]).  To drop the gradient on purpose, assign\n"
-                "  cr.stop_gradient(v).value."
+                "a Variable cannot be assigned into a plain ndarray: its gradient would be lost.\n"
+                f"  {line}\n"
+                "  with `import chainrule.numpy as np` the array that np.zeros(...) makes can be\n"
+                "  assigned to; or build it with np.stack([...]).  To drop the gradient on\n"
+                "  purpose, assign cr.stop_gradient(v).value."
             )
         raise DetachError(
-            f"{conversion}() of a Variable inside a {'NumPy' if inside_numpy else 'differentiated'} function would "
-            f"lose its gradient.\n  {line}\n"
+            f"{conversion}() of a Variable inside a "
+            f"{'NumPy' if inside_numpy else 'differentiated'} function would lose its gradient.\n"
+            f"  {line}\n"
             "  keep it a Variable (np.* functions take it as it is), or write\n"
             "  cr.stop_gradient(x).value if the derivative is meant to be dropped."
         )

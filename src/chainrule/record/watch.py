@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.node import Node
+from chainrule.core.node import Line, Node
 from chainrule.errors import MutationError
 from chainrule.record.state import user_frame
 
@@ -26,7 +26,7 @@ def fingerprint(array: np.ndarray) -> Any:
         return array.tobytes()
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     words = flat[: flat.size // (8 * COLUMNS) * 8 * COLUMNS].view(np.uint64).reshape(-1, COLUMNS)
-    # Column sums read the array once at memory speed; a permutation still changes almost all of them.
+    # Column sums read the array once at memory speed, and a permutation changes almost all.
     sums = words.sum(axis=0, dtype=np.uint64)
     return zlib.crc32(flat[words.nbytes :].tobytes(), zlib.crc32(sums.tobytes())), int(sums[0])
 
@@ -47,8 +47,9 @@ class Watch:
                 raise MutationError(
                     "an array saved for the backward pass was changed after it was used.\n"
                     f"  saved     {line.shown() if line else node.op.name}\n"
-                    f"            `{name}` of {node.op.name}: {array.dtype.name} {array.shape}, held by you\n"
-                    f"  changed   between {line} and {frame.f_code.co_filename.rsplit('/', 1)[-1]}:{frame.f_lineno}\n"
+                    f"            `{name}` of {node.op.name}: {array.dtype.name} {array.shape}, "
+                    "held by you\n"
+                    f"  changed   between {line} and {Line(frame.f_code, frame.f_lasti)}\n"
                     "  pass a copy of it, or change it after backward()."
                 )
 
