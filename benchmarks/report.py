@@ -51,8 +51,11 @@ def _competes_for(variant: str, library: str) -> bool:
 def judge(table: Table, target: Target) -> Verdict | None:
     """The verdict on a target, or None where one of its two sides was not measured."""
     ours = best(table, target.case, OURS)
-    theirs = best(table, target.baseline or target.case, target.against)
-    if ours is None or theirs is None:
+    if ours is None:
+        return None
+    against = ours.variant if target.against == OURS else target.against  # like with like
+    theirs = best(table, target.baseline or target.case, against)
+    if theirs is None:
         return None
     pairs = zip(ours.rounds, theirs.rounds, strict=True)
     return Verdict(target, ours.variant, theirs.variant, tuple(a / b for a, b in pairs))

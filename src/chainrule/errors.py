@@ -15,7 +15,6 @@ ChainruleError
 ├── MutationError              a saved array was changed before backward
 ├── DerivativeError            no derivative exists, or none is written
 │   └── DegenerateError        eigenvalues or singular values coincide
-├── NonFiniteGradient          a gradient came out NaN or infinite under `cr.debug()`
 └── GradientCheckError         a derivative disagrees with differences     (also an AssertionError)
 """
 
@@ -87,10 +86,6 @@ class DerivativeError(ChainruleError):
 
 class DegenerateError(DerivativeError):
     """Eigenvalues or singular values coincide and the gradient depends on the choice of basis."""
-
-
-class NonFiniteGradient(ChainruleError):
-    """A gradient came out NaN or infinite while `cr.debug()` was on."""
 
 
 class GradientCheckError(ChainruleError, AssertionError):

@@ -262,6 +262,8 @@ class Builder:
 
         if constants and self.chance(0.12):
             return Const(self.number(-2, 2))
+        if constants and self.chance(0.04):
+            return Const(self.rng.integers(-3, 4, self.broadcastable(shape)))
         if constants and self.chance(0.1):
             return Const(np.round(self.rng.uniform(-2, 2, self.broadcastable(shape)), 4))
         if self.chance(0.75):

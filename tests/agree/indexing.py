@@ -190,6 +190,45 @@ entry(
 )
 
 
+def _view_follows(x: Any, s: Any) -> Any:
+    """A view taken before an assignment sees it, as in NumPy."""
+    y = np.copy(x)
+    view = y[::2]
+    y[0] = s
+    return view * y[:1]
+
+
+def _transposed_view(x: Any, s: Any) -> Any:
+    y = np.copy(x)
+    view = y.T
+    y[:1] += s
+    return np.sin(view)[..., ::2]
+
+
+def _torch_view(t: Any, x: Any, s: Any) -> Any:
+    y = x.clone()
+    y[0] = s
+    return y[::2] * y[:1]
+
+
+entry(
+    "view_follows",
+    "assignment",
+    lambda b: ((b.ranked(1, 3), b.shaped(())), {}),
+    ways=(_view_follows,),
+    torch=_torch_view,
+    jax=lambda j, x, s: x.at[0].set(s)[::2] * s,
+)
+entry(
+    "transposed_view_follows",
+    "assignment",
+    lambda b: ((b.ranked(1, 3), b.shaped(())), {}),
+    ways=(_transposed_view,),
+    torch=lambda t, x, s: t.sin(t.cat([x[:1] + s, x[1:]])).permute(*range(x.ndim)[::-1])[..., ::2],
+    jax=lambda j, x, s: j.numpy.sin(x.at[:1].add(s)).T[..., ::2],
+)
+
+
 # -- by name ---------------------------------------------------------------------------------------
 
 
@@ -252,7 +291,7 @@ entry(
         lambda x, condition, axis: cr.compress(condition, x, axis=axis),
     ),
     torch=lambda t, x, condition, axis: rearranged(t, lambda v: np.compress(condition, v, axis), x),
-    jax=lambda j, x, condition, axis: j.numpy.compress(condition, x, axis),
+    jax=lambda j, x, condition, axis: j.numpy.take(x, np.flatnonzero(condition), axis),
 )
 entry(
     "extract",

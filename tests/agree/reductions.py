@@ -359,6 +359,39 @@ holed(
 )
 
 
+
+
+def _nan_share(name: str, scale: float) -> None:
+    """np.nanquantile at a share that falls between two of the three or more elements left."""
+
+    def draw(b: Builder) -> Drawn:
+        x = b.ranked(1, 2, size=4)
+        holes = np.zeros(b.values[x].shape, bool)
+        holes.reshape(-1)[b.integer(0, holes.size - 1)] = True
+        return (x,), {"holes": holes, "q": b.choice([0.21, 0.37, 0.58, 0.83])}
+
+    def clear(x: Any, holes: Any, q: float) -> bool:
+        at = q * (holes.size - 2)
+        return distinct(x) and abs(at - round(at)) > 0.02
+
+    entry(
+        name,
+        "nans",
+        draw,
+        ways=(
+            lambda x, holes, q: getattr(np, name)(np.where(holes, np.nan, x), q * scale),
+            lambda x, holes, q: cr.OPS[name](np.where(holes, np.nan, x), q * scale),
+        ),
+        torch=lambda t, x, holes, q: t.nanquantile(t.where(t.as_tensor(holes), np.nan, x), q),
+        jax=lambda j, x, holes, q: j.numpy.nanquantile(j.numpy.where(holes, np.nan, x), q),
+        ok=clear,
+    )
+
+
+_nan_share("nanquantile", 1)
+_nan_share("nanpercentile", 100)
+
+
 # -- cumulative ------------------------------------------------------------------------------------
 
 
@@ -649,4 +682,13 @@ entry(
     torch=lambda t, x: x.reshape(-1).sort()[0],
     jax=lambda j, x: j.numpy.sort(x.reshape(-1)),
     ok=lambda x: distinct(x),
+)
+entry(
+    "union1d",
+    "order",
+    lambda b: (lambda x: ((x, b.ranked(1, 2)), {}))(b.ranked(1, 2)),
+    ways=(np.union1d, cr.union1d),
+    torch=lambda t, x, y: t.cat([x.reshape(-1), y.reshape(-1)]).sort()[0],
+    jax=lambda j, x, y: j.numpy.sort(j.numpy.concatenate([x.reshape(-1), y.reshape(-1)])),
+    ok=lambda x, y: distinct(np.concatenate([np.ravel(x), np.ravel(y)])),
 )

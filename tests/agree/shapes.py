@@ -618,3 +618,73 @@ entry(
     torch=lambda t, x, fill: x * t.full_like(x, fill) + t.ones_like(x) - t.zeros_like(x) * x,
     jax=lambda j, x, fill: x * fill + 1.0,
 )
+
+
+# -- building arrays of scalars --------------------------------------------------------------------
+
+
+def _scalars(b: Builder) -> Drawn:
+    return (b.shaped(()), b.shaped(())), {}
+
+
+entry(
+    "array_of",
+    "joining",
+    _scalars,
+    ways=(
+        lambda x, y: cnp.array([[x, 1.5, y], [y, x * y, 0.0]]),
+        lambda x, y: np.stack([np.stack([x, 1.5, y]), np.stack([y, x * y, 0.0])]),
+    ),
+    torch=lambda t, x, y: t.stack([x, 1.5 + 0 * x, y, y, x * y, 0 * x]).reshape(2, 3),
+    jax=lambda j, x, y: j.numpy.array([[x, 1.5, y], [y, x * y, 0.0]]),
+)
+entry(
+    "linspace",
+    "joining",
+    lambda b: (_scalars(b)[0], {"num": b.integer(2, 5)}),
+    ways=(lambda x, y, num: cnp.linspace(x, y, num),),
+    torch=lambda t, x, y, num: x + (y - x) * t.linspace(0, 1, num),
+    jax=lambda j, x, y, num: j.numpy.linspace(x, y, num),
+)
+
+
+def _assembled(x: Any, y: Any) -> Any:
+    z = cnp.zeros((2, 3))
+    z[0] = x
+    z[1, 1:] = y * x
+    z[:, 0] += y
+    return z
+
+
+entry(
+    "assembled",
+    "assignment",
+    _scalars,
+    ways=(_assembled,),
+    torch=lambda t, x, y: t.stack([x + y, x, x, y, y * x, y * x]).reshape(2, 3),
+    jax=lambda j, x, y: j.numpy.array([[x + y, x, x], [y, y * x, y * x]]),
+)
+
+
+class SineProduct(cr.Function):
+    """x·sin(y), an operation of the user's own."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        ctx.save_for_backward(x, y)
+        return x * np.sin(y)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, y = ctx.saved
+        return g * np.sin(y), g * x * np.cos(y)
+
+
+entry(
+    "custom_function",
+    "structure",
+    lambda b: (lambda x: ((x, b.shaped(b.values[x].shape)), {}))(b.pick()),
+    ways=(SineProduct.apply,),
+    torch=lambda t, x, y: x * t.sin(y),
+    jax=lambda j, x, y: x * j.numpy.sin(y),
+)

@@ -1,6 +1,7 @@
 """The table of a run: golden texts, labels from the user's own assignments, numbers, gates."""
 
-from textwrap import dedent
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +15,18 @@ def ran(f, *args, seed=None):
     return cr.trace(f, *args).forward(*args).backward(seed)
 
 
-def golden(text):
-    return dedent(text).strip("\n").replace("\n|", "\n")
+def assert_golden(text, name):
+    """Compare with a file beside this one; `UPDATE_GOLDEN=1 pytest tests/view` writes it anew."""
+    file = Path(__file__).with_name("golden") / name
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.write_text(text + "\n", encoding="utf-8")
+    assert text + "\n" == file.read_text(encoding="utf-8")
+
+
+def worked(x, y):
+    q = x + y
+    r = np.maximum(q, 1.0)
+    return r * x + np.sin(r)
 
 
 def layer(W, x):
@@ -24,39 +35,10 @@ def layer(W, x):
     return np.sum(h**2)
 
 
-def test_golden_scalars():
-    def worked(x, y):
-        q = x + y
-        r = np.maximum(q, 1.0)
-        return r * x + np.sin(r)
-
-    assert (
-        "\n" + table_text(ran(worked, -2.0, 5.0))
-        == """
-  order   node     op         parents      value     adjoint   sum of (adjoint of child × local derivative)   gate
-  1       x                                   -2   0.0100075   q: -2.98999 × 1  +  a: 1 × 3
-  2       y                                    5    -2.98999   q: -2.98999 × 1
-  3       q        add        x y              3    -2.98999   r: -2.98999 × 1                                distributes
-  4       r        maximum    q                3    -2.98999   a: 1 × -2  +  b: 1 × -0.989992                 routes
-  5       a        multiply   r x             -6           1   worked: 1 × 1                                  swaps
-  6       b        sin        r          0.14112           1   worked: 1 × 1
-  7       worked   add        a b       -5.85888           1   seed                                           distributes"""
-    )  # noqa: E501
-
-
-def test_golden_arrays():
+def test_golden_tables():
+    assert_golden(table_text(ran(worked, -2.0, 5.0)), "scalars.txt")
     W = np.arange(12.0).reshape(3, 4) / 10
-    assert (
-        "\n" + table_text(ran(layer, W, np.arange(4.0) / 4))
-        == """
-  order   node    op       parents                    value                         adjoint   sum of (adjoint of child × local derivative)   gate
-  1       W                                 3×4, norm 2.249                 3×4, norm 0.877   z: 3×4, norm 0.877
-  2       x                             [0.   0.25 0.5  0.75]   [0.3976 0.5405 0.6835 0.8265]   z: [0.3976 0.5405 0.6835 0.8265]
-  3       z       matmul   W x               [0.35 0.95 1.55]          [0.5966 0.6658 0.1674]   h: [0.5966 0.6658 0.1674]                      swaps
-  4       h       tanh     z         [0.3364 0.7398 0.9138]          [0.6728 1.4796 1.8277]   a: [0.6728 1.4796 1.8277]
-  5       a       power    h         [0.1132 0.5473 0.8351]                      [1. 1. 1.]   layer: [1. 1. 1.]
-  6       layer   sum      a                        1.49556                               1   seed"""
-    )  # noqa: E501
+    assert_golden(table_text(ran(layer, W, np.arange(4.0) / 4)), "arrays.txt")
 
 
 def test_no_gate_column_where_nothing_is_a_gate():
@@ -97,9 +79,9 @@ def test_assigned_names():
         square = x * x
         ratio = np.exp(-square) / square
         größe = ratio + 1.0
-        return größe
+        return größe * 2.0
 
-    assert labels(f, 2.0) == ["square", "a", "b", "ratio", "größe"]
+    assert labels(f, 2.0) == ["square", "a", "b", "ratio", "größe", "f"]
 
 
 def test_a_name_assigned_again_is_numbered():
@@ -165,11 +147,15 @@ def test_annotated_assignment():
         (np.full(9, True), "9, norm 3"),
         (np.full(5, 3 + 4j), "5, norm 11.18"),
         ((1.0, 2.0), "2 results"),
-        pytest.param(np.full(9, 1e200), "9, norm 3e+200", marks=pytest.mark.xfail(reason="bug: overflow")),
     ],
-)  # fmt: skip
+)
 def test_shown(value, text):
     assert shown(value) == text
+
+
+@pytest.mark.xfail(reason="bug: the squares overflow")
+def test_the_norm_of_huge_numbers():
+    assert shown(np.full(9, 1e200)) == "9, norm 3e+200"
 
 
 def test_a_large_run_stays_narrow():

@@ -11,6 +11,7 @@ import numpy as np
 import chainrule.numpy as cnp
 from chainrule.core.op import OPS
 from chainrule.errors import ArgumentError
+from chainrule.record.protocol import op_of
 
 ALLOWED = (
     ast.Expression, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp, ast.BoolOp, ast.Call, ast.Name,
@@ -32,8 +33,9 @@ def function_of(text: str, names: list[str]) -> Callable[..., Any]:
         if not isinstance(part, ALLOWED):
             raise ArgumentError(f"a formula has no {type(part).__name__}: {ast.unparse(part)!r}")
     used = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
+    ops = {n: op for n in used - set(names) if (op := OPS.get(n) or op_of(getattr(np, n, None)))}
     unknown = sorted(
-        n for n in used if n not in names and n not in OPS and n not in CONSTANTS and n != "array"
+        n for n in used if n not in names and n not in ops and n not in CONSTANTS and n != "array"
     )
     if unknown:
         raise ArgumentError(
@@ -45,7 +47,7 @@ def function_of(text: str, names: list[str]) -> Callable[..., Any]:
         "__builtins__": {},
         "array": cnp.array,
         **CONSTANTS,
-        **{n: OPS[n] for n in used if n in OPS},
+        **ops,
     }
 
     def f(*values: Any) -> Any:

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import gated
-from chainrule.core.node import ATTRS, PARENTS, SAVED, Node
+from chainrule.core.node import ATTRS, CODE, LASTI, PARENTS, SAVED, Node
 from chainrule.core.op import (
     NOT_WRITTEN,
+    OPS,
     ZERO,
     Function,
     Gate,
@@ -78,6 +79,8 @@ class Rule:
         parent_of = dict(zip(self.positions, node.parents, strict=True))
 
         def lifted(name: str, value: Any) -> Any:
+            if name == "out" and isinstance(value, tuple):
+                return tuple(wrap(v, part_of(node, v, i, len(value))) for i, v in enumerate(value))
             if name == "out":
                 return wrap(value, node)
             if name == "xs":
@@ -92,6 +95,16 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<rule of {self.op.name}, active {self.active}>"
+
+
+def part_of(node: Node, value: Any, index: int, count: int) -> Node:
+    """A node that stands for one result of a node that has several."""
+    rule = rule_for(OPS["item"], (is_inexact(value.dtype),))
+    parents = (node,) if rule.positions else ()
+    attrs = {"index": index, "count": count}
+    args = None if node.args is None else (node,)
+    line = node[CODE], node[LASTI]
+    return Node((rule, parents, (), attrs, value.shape, value.dtype, *line, args, None))
 
 
 def rule_for(

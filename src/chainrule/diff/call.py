@@ -10,7 +10,7 @@ import numpy as np
 
 from chainrule.core.containers import Structure, flatten
 from chainrule.core.masked import Masked, unmasked
-from chainrule.core.node import PARENTS, RULE, Leaf, Node, make_leaf
+from chainrule.core.node import PARENTS, Leaf, Node, make_leaf
 from chainrule.core.order import dfs_order
 from chainrule.diff.backward import own
 from chainrule.diff.forward import forward
@@ -183,7 +183,8 @@ def unit(shape: tuple[int, ...], dtype: Any, k: int) -> Any:
 
 
 def zeros_like(given: Any) -> Any:
-    """The gradient of an input nothing depends on."""
+    """The gradient of an input nothing depends on; None for what has none (integers, strings)."""
     array = np.asarray(getattr(given, "_value", given))
-    dtype = array.dtype if array.dtype.kind in "fc" else np.float64
-    return np.zeros(array.shape, dtype)[()] if array.dtype.kind in "fciub" else 0.0
+    if array.dtype.kind not in "fc" and type(given) is not int:
+        return None
+    return np.zeros(array.shape, array.dtype if array.dtype.kind in "fc" else np.float64)[()]

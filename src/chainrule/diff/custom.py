@@ -13,6 +13,7 @@ from chainrule.core.spec import Spec, is_inexact
 from chainrule.diff.gradient import vjp
 from chainrule.errors import ArgumentError, ChainruleError, DerivativeError, ShapeError
 from chainrule.record.recorder import record
+from chainrule.record.state import current, recording
 from chainrule.record.variable import Variable
 
 ARRAYS = (Variable, np.ndarray, np.generic, float, int, complex, list)
@@ -185,10 +186,12 @@ def _zeros(like: Any) -> Any:
 
 def _guarded(cls: type[Function], method: str, ctx: Context, *args: Any) -> Any:
     """Call a user's method; if it fails on Variables only, say what that means."""
+    on_variables = any(isinstance(a, Variable) for a in (*args, *ctx.saved))
     try:
-        return getattr(cls, method)(ctx, *args)
+        with recording(inside=current.get().inside or on_variables):  # float(x) is refused
+            return getattr(cls, method)(ctx, *args)
     except ChainruleError as error:
-        if not any(isinstance(a, Variable) for a in args):
+        if not on_variables:
             raise
         raise DerivativeError(
             f"{cls.__name__}.{method} was run on Variables, for forward mode or a higher "

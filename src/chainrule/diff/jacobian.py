@@ -121,7 +121,8 @@ def _joined(pieces: Sequence[Any], out: Any, v: Variable | None, axis: int) -> A
         return np.zeros(full, dtype)
     filled = [np.zeros(piece_shape, dtype) if p is None else unmasked(p) for p in pieces]
     stacked = np.stack(filled, axis=0 if axis == 0 else len(piece_shape))
-    return np.reshape(stacked, full)
+    joined = np.reshape(stacked, full)
+    return joined[()] if full == () and not isinstance(joined, Variable) else joined
 
 
 def _nested(call: Call, blocks: Blocks, single: bool) -> Any:

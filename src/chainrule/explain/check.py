@@ -205,6 +205,8 @@ class _Checker:
             inputs = [run.value(a) if isinstance(a, Node) else a for a in node.args or ()]
             if any(isinstance(v, tuple) for v in inputs):
                 continue  # one result of several: selecting it is no calculus
+            if not all(_finite(v) for v in (*inputs, run.value(node))):
+                continue  # differences say nothing at a pole
             for position in node[RULE].positions:
                 self.check.edges += 1
                 self._check_edge(node, position, inputs, node in kinks)
@@ -286,6 +288,11 @@ class _Checker:
             raise GradientCheckError(_message(self.k, mode, ours, theirs, bad, edge))
         finite = off[np.isfinite(off)]
         self.check.largest = max(self.check.largest, float(np.max(finite, initial=0.0)))
+
+
+def _finite(value: Any) -> bool:
+    parts = value if isinstance(value, tuple) else (value,)
+    return all(bool(np.all(np.isfinite(p))) for p in parts)
 
 
 def _array(value: Any) -> Any:

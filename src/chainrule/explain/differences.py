@@ -59,9 +59,11 @@ def one_sided(at: Evaluate, scale: float) -> tuple[Arrays, Arrays]:
 
 
 def directions(arrays: Sequence[Any], rng: np.random.Generator) -> Arrays:
-    """A random direction of length about one per entry, in the space of these arrays."""
+    """A random direction in the space of these arrays; 1 in that of a real number."""
 
     def one(a: Any) -> Any:
+        if a.size == 1 and a.dtype.kind == "f":
+            return np.ones(a.shape, a.dtype)[()]
         real = rng.standard_normal(a.shape)
         made = real + 1j * rng.standard_normal(a.shape) if a.dtype.kind == "c" else real
         return made.astype(a.dtype)[()] if made.ndim == 0 else made.astype(a.dtype)

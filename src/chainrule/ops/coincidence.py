@@ -22,34 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrule.core.masked import plain
-from chainrule.core.node import CODE, LASTI, Node
+from chainrule.core.node import Node
 from chainrule.core.op import sample
 from chainrule.core.parts import Parts
-from chainrule.core.rule import rule_for
 from chainrule.errors import DegenerateError
 from chainrule.ops.define import rules
-from chainrule.ops.structure import item
 
 
 class NeedsHistoryError(DegenerateError):
     """Raised by a rule on arrays that can only be computed from the history of its adjoint."""
-
-
-def results(out: Any) -> tuple[Any, ...]:
-    """The results of an op with several, which a higher derivative holds in a Variable."""
-    if isinstance(out, tuple):
-        return out
-    whole, count = out.node, len(out._value)
-    found = []
-    for i, part in enumerate(out._value):
-        rule = rule_for(item, (bool(whole.rule.positions) and part.dtype.kind in "fc",))
-        parents = (whole,) if rule.positions else ()
-        args = None if whole.args is None else (whole,)
-        where = whole[CODE], whole[LASTI]
-        attrs = {"index": i, "count": count}
-        node = Node((rule, parents, (), attrs, part.shape, part.dtype, *where, args, None))
-        found.append(type(out)(part, node))
-    return tuple(found)
 
 
 # -- which values coincide -------------------------------------------------------------------

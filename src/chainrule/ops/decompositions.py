@@ -18,7 +18,6 @@ from chainrule.ops.coincidence import (
     message,
     off_diagonal,
     refuse_dependence,
-    results,
     rounding,
 )
 from chainrule.ops.define import composite, rules
@@ -62,7 +61,7 @@ def _thin_q(q: Any, g: Any, n: int) -> tuple[Any, Any]:
 
 def _pull_qr(g: Any, out: Any) -> Any:
     """(Q̄ + Q H) R⁻ᴴ, where H is Hermitian with the lower triangle of R R̄ᴴ − Q̄ᴴ Q."""
-    q, r = results(out)
+    q, r = out
     n = r.shape[-1]
     r, for_r = r[..., :n, :], None if g[1] is None else g[1][..., :n, :]
     q, for_q = _thin_q(q, g[0], n)
@@ -74,7 +73,7 @@ def _pull_qr(g: Any, out: Any) -> Any:
 
 def _push_qr(t: Any, out: Any) -> Parts:
     """With X = Ȧ R⁻¹, S = QᴴX and Ω the skew matrix with S's lower triangle: Ṙ = (S − Ω) R."""
-    every, full = results(out)
+    every, full = out
     n = full.shape[-1]
     q, r = every[..., :n], full[..., :n, :]
     x = _divided(t, r, 2)
@@ -197,7 +196,7 @@ def _largest(v: Any) -> Any:
 
 def _pull_eig(g: Any, out: Any) -> Any:
     """V⁻ᴴ (w̄ + F* ∘ Vᴴ V̄) Vᴴ with F = 1 / (wⱼ − wᵢ)."""
-    w, v = results(out)
+    w, v = out
     for_values, for_vectors = g
     same, eye = _close(plain(w)), np.eye(w.shape[-1], dtype=bool)
     inside: Any = 0.0
@@ -214,7 +213,7 @@ def _pull_eig(g: Any, out: Any) -> Any:
 
 def _push_eig(t: Any, out: Any) -> Parts:
     """With E = V⁻¹ Ȧ V: ẇ = diag E, and V̇ = V (F ∘ E), brought back to its normal form."""
-    w, v = results(out)
+    w, v = out
     e = np.linalg.solve(v, t @ v)
     eye = np.eye(w.shape[-1], dtype=bool)
     values = np.sum(e * eye, axis=-1)

@@ -23,7 +23,6 @@ from chainrule.ops.coincidence import (
     off_diagonal,
     reciprocal,
     refuse_dependence,
-    results,
     splitting,
 )
 from chainrule.ops.define import composite, rules
@@ -44,7 +43,7 @@ def gaps(w: Any, dead: Any) -> Any:
 
 def _pull_eigh(g: Any, a: Any, out: Any, UPLO: str) -> Any:
     """V (w̄ + F ∘ Vᴴ V̄) Vᴴ in the triangle read, with F = 1 / (wⱼ − wᵢ)."""
-    w, v = results(out)
+    w, v = out
     for_values, for_vectors = g
     same = coinciding(plain(w))
     if for_vectors is None:
@@ -72,7 +71,7 @@ def _pull_coinciding(g: Any, a: Any, out: Any, same: Any, UPLO: str) -> Any:
     what = message("eigenvalues", plain(out)[0], same)
     if not hasattr(out, "node"):
         raise NeedsHistoryError(what)
-    w, v = results(out)
+    w, v = out
     for_values, for_vectors = g
     turned = adjoint(v) @ for_vectors
     numerator = turned - adjoint(turned)
@@ -91,7 +90,7 @@ def _pull_coinciding(g: Any, a: Any, out: Any, same: Any, UPLO: str) -> Any:
 
 def _push_eigh(t: Any, out: Any, UPLO: str) -> Parts:
     """ẇ = diag Vᴴ Ȧ V and V̇ = V (F ∘ Vᴴ Ȧ V)."""
-    w, v = results(out)
+    w, v = out
     turned = adjoint(v) @ from_triangle(t, UPLO == "L") @ v
     eye = np.eye(w.shape[-1], dtype=bool)
     values = np.real(np.sum(turned * eye, axis=-1))

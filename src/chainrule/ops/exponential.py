@@ -1,7 +1,5 @@
 """Exponentials and logarithms, and the functions of logistic regression built from them."""
 
-
-
 from __future__ import annotations
 
 from typing import Any

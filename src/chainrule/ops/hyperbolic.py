@@ -1,7 +1,5 @@
 """Hyperbolic functions and their inverses."""
 
-
-
 from __future__ import annotations
 
 from typing import Any

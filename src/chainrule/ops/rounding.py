@@ -1,7 +1,5 @@
 """Rounding, signs and steps: piecewise constant, or so up to a sign."""
 
-
-
 from __future__ import annotations
 
 from typing import Any

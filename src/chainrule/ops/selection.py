@@ -5,8 +5,6 @@ differentiated.  So a tie between two variables is shared equally, and a tie wit
 (relu, maximum(x, 0), clip at its bounds) gives 0.
 """
 
-
-
 from __future__ import annotations
 
 from typing import Any

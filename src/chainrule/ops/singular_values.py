@@ -25,7 +25,6 @@ from chainrule.ops.coincidence import (
     off_diagonal,
     reciprocal,
     refuse_dependence,
-    results,
     rounding,
     splitting,
 )
@@ -90,7 +89,7 @@ class Numerators(NamedTuple):
 
 def _pull_svd(g: Any, a: Any, out: Any, full_matrices: bool) -> Any:
     """U s̄ Vᴴ, and what Ū and V̄ add: see `_numerators` and `_assembled`."""
-    u, s, vh = results(out)
+    u, s, vh = out
     for_u, for_s, for_vh = g
     same, zero, k = coinciding(plain(s)), _zero(plain(s)), s.shape[-1]
     if for_u is None and for_vh is None:
@@ -162,7 +161,7 @@ def _pull_coinciding(g: Any, a: Any, out: Any, same: Any) -> Any:
     if same is None:
         same = np.broadcast_to(np.eye(s.shape[-1], dtype=bool), (*s.shape, s.shape[-1]))
     pairs, zero, change = off_diagonal(same), _zero(s), splitting(s)
-    u, v, parts = _numerators(*results(out), g)
+    u, v, parts = _numerators(*out, g)
     lanes = Numerators(pairs, _pairs(zero), zero[..., None, :], zero[..., None, :])
     turns = _turns(plain(out), pairs, zero)
     ways = Ways(out.node, Parts([None, change, None]), turns, what)
@@ -198,7 +197,7 @@ def _turns(factors: Any, pairs: Any, zero: Any) -> tuple[Parts, Parts]:
 
 def _push_svd(t: Any, out: Any, full_matrices: bool) -> Parts:
     """With E = Uᴴ Ȧ V: ṡ = Re diag E; U, V turn by ½((E + Eᴴ)/(sⱼ − sᵢ) ± (E − Eᴴ)/(sᵢ + sⱼ))."""
-    every_u, s, every_vh = results(out)
+    every_u, s, every_vh = out
     k = s.shape[-1]
     u, v = every_u[..., :k], adjoint(every_vh)[..., :k]
     e = adjoint(u) @ t @ v

@@ -1,7 +1,5 @@
 """Trigonometric functions, their inverses, angles and distances in the plane."""
 
-
-
 from __future__ import annotations
 
 import math

@@ -186,7 +186,7 @@ class Variable:
         pending = [self]
         while pending:
             base = pending.pop()
-            for reference, op, attrs in getattr(base, "_views", ()):
+            for reference, op, attrs in tuple(getattr(base, "_views", ())):
                 view = reference()
                 if view is not None:
                     again = record(Variable, op, [base], attrs)
