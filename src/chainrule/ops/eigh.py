@@ -24,6 +24,7 @@ from chainrule.ops.coincidence import (
     reciprocal,
     refuse_dependence,
     splitting,
+    whole_of,
 )
 from chainrule.ops.define import composite, rules
 from chainrule.ops.linalg import checked, from_triangle, positive, square, to_triangle
@@ -68,8 +69,8 @@ def _refuse_phase(turned: Any, scale: Any) -> None:
 
 def _pull_coinciding(g: Any, a: Any, out: Any, same: Any, UPLO: str) -> Any:
     """As `_pull_eigh`, with limits for the quotients 0/0 of pairs that coincide."""
-    what = message("eigenvalues", plain(out)[0], same)
-    if not hasattr(out, "node"):
+    what = message("eigenvalues", plain(out[0]), same)
+    if not hasattr(out[0], "node"):
         raise NeedsHistoryError(what)
     w, v = out
     for_values, for_vectors = g
@@ -79,7 +80,7 @@ def _pull_coinciding(g: Any, a: Any, out: Any, same: Any, UPLO: str) -> Any:
     w, v = plain(w), plain(v)
     pairs, change = off_diagonal(same), splitting(w)
     turn = Parts([None, v @ any_turn(pairs, v.dtype)])
-    ways = Ways(out.node, Parts([change, None]), (turn,), what)
+    ways = Ways(whole_of(out), Parts([change, None]), (turn,), what)
     limits = limit(numerator, pairs, for_vectors, ways)
     inside = 0.5 * (gaps(w, same) * plain(numerator) + gaps(change, ~pairs) * limits)
     if for_values is not None:

@@ -27,6 +27,7 @@ from chainrule.ops.coincidence import (
     refuse_dependence,
     rounding,
     splitting,
+    whole_of,
 )
 from chainrule.ops.define import composite, rules
 from chainrule.ops.eigh import eigh_pair, gaps
@@ -154,17 +155,17 @@ def _assembled(u: Any, v: Any, parts: Numerators, tables: Tables) -> Any:
 
 def _pull_coinciding(g: Any, a: Any, out: Any, same: Any) -> Any:
     """As `_pull_svd`, with limits for the quotients 0/0 where singular values coincide or are 0."""
-    s = plain(out)[1]
+    s = plain(out[1])
     what = ZERO if same is None else message("singular values", s, same)
-    if not hasattr(out, "node"):
+    if not hasattr(out[0], "node"):
         raise NeedsHistoryError(what)
     if same is None:
         same = np.broadcast_to(np.eye(s.shape[-1], dtype=bool), (*s.shape, s.shape[-1]))
     pairs, zero, change = off_diagonal(same), _zero(s), splitting(s)
     u, v, parts = _numerators(*out, g)
     lanes = Numerators(pairs, _pairs(zero), zero[..., None, :], zero[..., None, :])
-    turns = _turns(plain(out), pairs, zero)
-    ways = Ways(out.node, Parts([None, change, None]), turns, what)
+    turns = _turns(tuple(plain(o) for o in out), pairs, zero)
+    ways = Ways(whole_of(out), Parts([None, change, None]), turns, what)
     limits = [limit(n, dead, _largest(g), ways) for n, dead in zip(parts, lanes, strict=True)]
     u, v, parts = plain(u), plain(v), Numerators(*(plain(n) for n in parts))
     found = _assembled(u, v, parts, _regular_tables(s, same))
