@@ -116,8 +116,12 @@ class Builder:
             given = [resolved(a, values) for a in args]
             if entry.ok is not None and not entry.ok(*given, **attrs):
                 raise RejectError("near a kink")
-            with np.errstate(all="ignore"):
-                found.append([np.asarray(r) for r in results(entry.ways[way](*given, **attrs))])
+            try:
+                with np.errstate(all="ignore"):
+                    out = entry.ways[way](*given, **attrs)
+            except np.linalg.LinAlgError:
+                raise RejectError("not positive definite, or singular") from None
+            found.append([np.asarray(r) for r in results(out)])
         self._check(*found)
         first = len(self.values)
         if len(self.steps) >= MOST_STEPS:

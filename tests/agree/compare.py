@@ -218,7 +218,7 @@ def single_output(program: Program, step: Any) -> Program:
     for i in range(step.first, last):
         v = np.asarray(values[i])
         w = rng.uniform(0.3, 1.0, v.shape)
-        weights[i] = np.asarray(w + 1j * w[::-1] if v.dtype.kind == "c" else w)
+        weights[i] = np.asarray(w + 1j * (1 - w) if v.dtype.kind == "c" else w)
     return replace(program, steps=steps, weights=weights)
 
 

@@ -34,7 +34,6 @@ def peer(name: str) -> Any:
         return None
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_platforms", "cpu")
-    jax.config.update("jax_disable_most_optimizations", True)  # a program runs once
     return jax
 
 

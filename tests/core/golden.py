@@ -40,7 +40,11 @@ def branches(x):
 
 def attributes(x):
     a = np.sum(x, axis=(0, 1), keepdims=True) + np.mean(x, axis=-1)
-    return np.cumsum(a, axis=0, dtype=np.dtype("f4")), np.transpose(x, (1, 0)), np.roll(x, 1, axis=0)
+    return (
+        np.cumsum(a, axis=0, dtype=np.dtype("f4")),
+        np.transpose(x, (1, 0)),
+        np.roll(x, 1, axis=0),
+    )
 
 
 def indices(x):
@@ -94,7 +98,8 @@ PROGRAMS: dict[Callable[..., Any], tuple[Any, ...]] = {
 
 def graphs() -> dict[str, cr.Graph]:
     """Every program's graph, and one that was never a program."""
-    found = {f.__name__: cr.trace(f, *args) for f, args in PROGRAMS.items()}
+    with np.errstate(invalid="ignore"):
+        found = {f.__name__: cr.trace(f, *args) for f, args in PROGRAMS.items()}
     dims, edges = {1: 1, 2: 1, 3: 1}, [(1, 3), (2, 3)]
     found["formal"] = cr.Graph.define(dims, edges, {3: lambda a, b: a * b})
     return found
@@ -102,8 +107,7 @@ def graphs() -> dict[str, cr.Graph]:
 
 def texts() -> dict[str, str]:
     """The text of every graph, without the source lines, which move."""
-    with np.errstate(invalid="ignore"):
-        return {name: graph_text(graph, lines=False) for name, graph in graphs().items()}
+    return {name: graph_text(graph, lines=False) for name, graph in graphs().items()}
 
 
 def golden() -> dict[str, str]:

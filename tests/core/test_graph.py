@@ -1,4 +1,4 @@
-"""The graph as a value: its nodes, edges, orders and levels agree with each other, and nothing changes it."""
+"""The graph as a value: nodes, edges, orders and levels agree, and nothing changes it."""
 
 from dataclasses import FrozenInstanceError
 
@@ -135,15 +135,18 @@ def test_an_empty_graph():
 steps = st.lists(st.tuples(st.sampled_from("+*sw"), st.integers(0), st.integers(0)), max_size=12)
 
 
+APPLIED = {
+    "+": lambda a, b: a + b,
+    "*": lambda a, b: a * b,
+    "s": lambda a, b: np.sin(a),
+    "w": lambda a, b: np.where(a > 0, a, b),
+}
+
+
 def program(steps, leaves):
     made = list(leaves)
     for op, i, j in steps:
-        a, b = made[i % len(made)], made[j % len(made)]
-        made.append(
-            {"+": lambda: a + b, "*": lambda: a * b, "s": lambda: np.sin(a)}.get(
-                op, lambda: np.where(a > 0, a, b)
-            )()
-        )
+        made.append(APPLIED[op](made[i % len(made)], made[j % len(made)]))
     return made[-1], made[len(made) // 2]
 
 

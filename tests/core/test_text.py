@@ -29,8 +29,7 @@ def test_the_same_text_every_time():
 
 @pytest.mark.parametrize("name", [n for n in NOW if n != "formal"])
 def test_the_text_survives_json(name):
-    with np.errstate(invalid="ignore"):
-        graph = golden.graphs()[name]
+    graph = golden.graphs()[name]
     again = cr.Graph.from_json(graph.to_json())
     assert graph_text(again, lines=False) == NOW[name]
     assert str(again) == str(graph), "source lines are kept too"

@@ -41,7 +41,11 @@ def node_text(graph: Graph, node: Node) -> str:
         f"%{graph.index[a]}" if isinstance(a, Node) else value_text(a) for a in node.args or ()
     ]
     defaults = OPS[node.op.name].attrs if node.op.name in OPS else node.op.attrs
-    attrs = [f"{k}={value_text(v)}" for k, v in node.attrs.items() if not _same(defaults.get(k), v)]
+    attrs = [
+        f"{k}={value_text(v)}"
+        for k, v in node.attrs.items()
+        if not (k[0] == "_" or _same(defaults.get(k), v))
+    ]
     return " ".join([node.op.name, *arguments, *attrs])
 
 

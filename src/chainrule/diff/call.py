@@ -161,7 +161,8 @@ def _between(order: Sequence[Node], wrt: set[Node]) -> list[Node]:
 
 def positions(argnums: int | Sequence[int], count: int) -> list[int]:
     """`argnums` as a list of valid positions among `count` arguments."""
-    listed = [argnums] if isinstance(argnums, (int, np.integer)) else list(argnums)
+    single = isinstance(argnums, (int, np.integer)) or not hasattr(argnums, "__iter__")
+    listed: list[Any] = [argnums] if single else list(argnums)  # type: ignore[arg-type]
     for n in listed:
         if not isinstance(n, (int, np.integer)) or not -count <= n < count:
             raise ArgumentError(
@@ -183,8 +184,8 @@ def unit(shape: tuple[int, ...], dtype: Any, k: int) -> Any:
 
 
 def zeros_like(given: Any) -> Any:
-    """The gradient of an input nothing depends on; None for what has none (integers, strings)."""
+    """The gradient of an input nothing depends on; None for what is not a number at all."""
     array = np.asarray(getattr(given, "_value", given))
-    if array.dtype.kind not in "fc" and type(given) is not int:
+    if array.dtype.kind not in "fciub":
         return None
     return np.zeros(array.shape, array.dtype if array.dtype.kind in "fc" else np.float64)[()]

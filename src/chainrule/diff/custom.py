@@ -11,10 +11,17 @@ from chainrule.core.op import Op, Rules
 from chainrule.core.parts import Parts
 from chainrule.core.spec import Spec, is_inexact
 from chainrule.diff.gradient import vjp
-from chainrule.errors import ArgumentError, ChainruleError, DerivativeError, ShapeError
+from chainrule.errors import (
+    ArgumentError,
+    ChainruleError,
+    DerivativeError,
+    MutationError,
+    ShapeError,
+)
 from chainrule.record.recorder import record
 from chainrule.record.state import current, recording
 from chainrule.record.variable import Variable
+from chainrule.record.watch import fingerprint
 
 ARRAYS = (Variable, np.ndarray, np.generic, float, int, complex, list)
 
@@ -90,16 +97,16 @@ class Function:
         arrays = [args[i] for i in static.holes]
         if not any(isinstance(a, Variable) for a in arrays):
             return cls.forward(Context(), *args)
-        return record(Variable, cls._op, arrays, {"static": static, "ran": []})
+        return record(Variable, cls._op, arrays, {"static": static, "_ran": []})
 
 
-def _op_of(cls: type[Function]) -> Op:
+def _op_of(cls: type[Function]) -> Op:  # noqa: C901 - three closures over one class
     """The op record of a Function: not in the table, but like any other to the walks."""
 
-    def forward(*xs: Any, static: Static, ran: list[Any]) -> Any:
+    def forward(*xs: Any, static: Static, _ran: list[Any]) -> Any:
         ctx = Context()
-        out = cls.forward(ctx, *static.filled(xs))
-        ran[:] = [xs, ctx]
+        out = cls.forward(ctx, *static.filled([_read_only(x) for x in xs]))
+        _ran[:] = [xs, ctx, _marks(ctx)]
         return tuple(out) if isinstance(out, (tuple, list)) else out
 
     def context(
@@ -108,6 +115,11 @@ def _op_of(cls: type[Function]) -> Op:
         """The context of the call on these values; if there was none, of a new call."""
         if ran and all(a is b for a, b in zip(ran[0], xs, strict=True)):
             ctx: Context = ran[1]
+            if _marks(ctx) != ran[2]:
+                raise MutationError(
+                    f"an array that {cls.__name__}.forward saved was changed before backward.\n"
+                    "  save a copy of it: ctx.save_for_backward(a.copy())."
+                )
         else:
             ctx = Context()
             _guarded(cls, "forward", ctx, *static.filled(xs))
@@ -116,9 +128,9 @@ def _op_of(cls: type[Function]) -> Op:
         return ctx
 
     def pull(
-        g: Any, xs: Any, out_spec: Any, active: Any, static: Static, ran: Any, out: Any
+        g: Any, xs: Any, out_spec: Any, active: Any, static: Static, _ran: Any, out: Any
     ) -> list[Any]:
-        ctx = context(xs, static, ran, active)
+        ctx = context(xs, static, _ran, active)
         given = (
             [_zeros(o) if p is None else p for p, o in zip(g, out, strict=True)]
             if isinstance(g, Parts)
@@ -134,8 +146,8 @@ def _op_of(cls: type[Function]) -> Op:
         picked = [every[i] for i in static.holes]
         return [_checked(cls, k, c, x) for k, (c, x) in enumerate(zip(picked, xs, strict=True))]
 
-    def push(ts: Any, xs: Any, active: Any, static: Static, ran: Any, out: Any) -> Any:
-        ctx = context(xs, static, ran, active)
+    def push(ts: Any, xs: Any, active: Any, static: Static, _ran: Any, out: Any) -> Any:
+        ctx = context(xs, static, _ran, active)
         if cls.jvp is not None:
             found = _guarded(cls, "jvp", ctx, *static.filled(ts))
             return Parts(found) if isinstance(out, tuple) else found
@@ -179,6 +191,19 @@ def _has_adjoint(
     return every[static.holes[i]] is not None
 
 
+def _read_only(x: Any) -> Any:
+    """What forward gets: the value itself, which it must not change."""
+    if isinstance(x, np.ndarray):
+        x = x.view()
+        x.flags.writeable = False
+    return x
+
+
+def _marks(ctx: Context) -> list[Any]:
+    """Fingerprints of the arrays a context holds, to notice a change before they are used."""
+    return [fingerprint(v) for v in ctx.saved if isinstance(v, np.ndarray) and v.dtype != object]
+
+
 def _zeros(like: Any) -> Any:
     spec = Spec.of(getattr(like, "_value", like))
     return np.zeros(spec.shape, spec.dtype if is_inexact(spec.dtype) else np.float64)
@@ -190,7 +215,9 @@ def _guarded(cls: type[Function], method: str, ctx: Context, *args: Any) -> Any:
     try:
         with recording(inside=current.get().inside or on_variables):  # float(x) is refused
             return getattr(cls, method)(ctx, *args)
-    except ChainruleError as error:
+    except NotImplementedError as error:
+        raise DerivativeError(f"{cls.__name__} has no {method}: {error}") from None
+    except Exception as error:
         if not on_variables:
             raise
         raise DerivativeError(

@@ -39,7 +39,7 @@ def define(
     `jacobians[(j, i)]`, a d_i × d_j matrix or a function of the same arguments that returns one,
     replaces the derivative that is otherwise derived by recording the function.
     """
-    sizes = [dims[i] for i in range(1, len(dims) + 1)] if isinstance(dims, Mapping) else list(dims)
+    sizes = _checked_sizes(dims)
     n = len(sizes)
     parents = _checked_edges(edges, n)
     given = dict(jacobians or {})
@@ -66,10 +66,27 @@ def _line_of(function: Callable[..., Any]) -> Any:
     return getattr(function, "__code__", None)
 
 
+def _checked_sizes(dims: Sequence[int] | Mapping[int, int]) -> list[int]:
+    """The dimensions of vertices 1 … n as a list."""
+    given = dict(dims) if isinstance(dims, Mapping) else dict(enumerate(dims, 1))
+    if not given or sorted(given) != list(range(1, len(given) + 1)):
+        raise GraphError(f"the vertices are numbered 1 … n; dimensions are given for {list(given)}")
+    for i, size in given.items():
+        if not isinstance(size, (int, np.integer)) or size < 1:
+            raise GraphError(
+                f"vertex {i} has the dimension {size!r}; it must be a positive integer"
+            )
+    return [int(given[i]) for i in range(1, len(given) + 1)]
+
+
 def _checked_edges(edges: Iterable[Edge], n: int) -> dict[int, list[int]]:
     """Parents of each vertex, ascending."""
     parents: dict[int, list[int]] = {i: [] for i in range(1, n + 1)}
-    for j, i in sorted(set(edges)):
+    listed = [edge if isinstance(edge, tuple) else (edge,) for edge in edges]
+    for edge in listed:
+        if len(edge) != 2 or not all(isinstance(k, (int, np.integer)) for k in edge):
+            raise GraphError(f"edge {edge}: an edge is a pair (j, i) of vertex numbers")
+    for j, i in sorted(set(listed)):
         if not (1 <= j <= n and 1 <= i <= n):
             raise GraphError(f"edge ({j}, {i}): the vertices are numbered 1 to {n}")
         if j >= i:
@@ -159,6 +176,10 @@ def _matrix(edge: Edge, jacobians: Mapping[Edge, Any], xs: Any, x: Any, rows: in
         return None
     columns = int(np.size(x))
     found = array(found)
+    if found.shape not in ((rows, columns), (rows * columns,) if 1 in (rows, columns) else (), ()):
+        raise ShapeError(
+            f"the Jacobian of edge {edge} must be {rows} × {columns}, not {found.shape}"
+        )
     if found.size != rows * columns:
         raise ShapeError(f"the Jacobian of edge {edge} must be {rows} × {columns}")
     return np.reshape(found, (rows, columns))

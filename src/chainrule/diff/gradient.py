@@ -11,7 +11,7 @@ import numpy as np
 from chainrule.core.containers import flatten
 from chainrule.diff.backward import own
 from chainrule.diff.call import Call, positions, zeros_like
-from chainrule.errors import ArgumentError, DerivativeError, ShapeError
+from chainrule.errors import ArgumentError, DerivativeError, DTypeError, ShapeError
 from chainrule.record.recorder import as_operand
 from chainrule.record.variable import Variable
 
@@ -168,6 +168,8 @@ def _shaped(given: Any, like: Any, what: str) -> Any:
         if given.dtype.kind not in "fc" or (like.dtype.kind == "f" and given.dtype.kind == "f"):
             given = given.astype(like.dtype)
         given = given[()]
+    if given.dtype.kind == "c" and like.dtype.kind == "f":
+        raise DTypeError(f"a complex {what} does not fit a value of type {like.dtype.name}")
     if given.shape != like.shape:
         raise ShapeError(
             f"a {what} of shape {given.shape} does not fit a value of shape {like.shape}"

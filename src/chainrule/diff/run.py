@@ -11,9 +11,18 @@ from chainrule.core.containers import flatten
 from chainrule.core.graph import Graph, Key
 from chainrule.core.masked import Masked, unmasked
 from chainrule.core.node import ATTRS, PARENTS, RULE, Node
-from chainrule.diff.call import unit
+from chainrule.core.parts import OBJECT
+from chainrule.diff.call import unit, zeros_like
 from chainrule.diff.reverse import contributions, fit, reverse
-from chainrule.errors import ArgumentError, ChainruleError, DerivativeError, GraphError, ShapeError
+from chainrule.errors import (
+    ArgumentError,
+    ChainruleError,
+    DerivativeError,
+    DTypeError,
+    GraphError,
+    ShapeError,
+)
+from chainrule.record.trace import becomes_leaf
 
 
 def forward_run(graph: Graph, *values: Any) -> Run:
@@ -53,15 +62,8 @@ def _leaf_values(graph: Graph, values: Sequence[Any]) -> list[Any]:
                 raise ArgumentError(
                     f"an argument has the structure {given}, it was recorded with {structure}"
                 )
-            flat += [
-                v
-                for v in leaves
-                if (
-                    isinstance(v, (np.ndarray, np.generic, float, int, complex))
-                    and not isinstance(v, bool)
-                )
-                or hasattr(v, "_value")
-            ]
+            bare = len(leaves) == 1 and leaves[0] is value
+            flat += [v for v in leaves if becomes_leaf(v, bare)]
     if len(flat) != len(graph.leaves):
         raise ArgumentError(f"{graph.name} has {len(graph.leaves)} leaves, got {len(flat)} values")
     found = []
@@ -69,12 +71,26 @@ def _leaf_values(graph: Graph, values: Sequence[Any]) -> list[Any]:
         array = np.array(getattr(value, "_value", value))
         if array.dtype.kind in "iub" and leaf.dtype.kind in "fc":
             array = array.astype(leaf.dtype)
+        if array.dtype.kind == "c" and leaf.dtype.kind == "f":
+            raise DTypeError(
+                f"leaf {leaf.name} was recorded as {leaf.dtype.name}, got {array.dtype.name}"
+            )
         if array.shape != leaf.shape and not (array.size == 1 and leaf.size == 1):
             raise ShapeError(
                 f"leaf {leaf.name} was recorded with shape {leaf.shape}, got {array.shape}"
             )
         found.append(array.reshape(leaf.shape)[()])
     return found
+
+
+def _locked(value: Any) -> Any:
+    """A value the caller may read but not change."""
+    if isinstance(value, tuple):
+        return tuple(_locked(v) for v in value)
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value
 
 
 class Run:
@@ -87,8 +103,8 @@ class Run:
         self._adjoints: dict[Node, Any] | None = None
 
     def value(self, node: Key) -> Any:
-        """The value of a node."""
-        return self._values[self.graph.node(node)]
+        """The value of a node, read-only; a tuple for an op with several results."""
+        return _locked(self._values[self.graph.node(node)])
 
     @property
     def outputs(self) -> Any:
@@ -113,16 +129,21 @@ class Run:
         """∂output/∂node; zero where no path leads from the node to the output."""
         found = self.graph.node(node)
         adjoint = unmasked(self._known_adjoints().get(found))
-        if adjoint is None:
-            return np.zeros(found.shape, found.dtype if found.dtype.kind in "fc" else np.float64)[
-                ()
-            ]
-        return adjoint
+        if found.dtype == OBJECT:
+            values = self._values[found]
+            parts = [None] * len(values) if adjoint is None else adjoint
+            return tuple(
+                np.zeros_like(v) if p is None else _locked(unmasked(p))
+                for p, v in zip(parts, values, strict=True)
+            )
+        return (
+            zeros_like(np.zeros(found.shape, found.dtype)) if adjoint is None else _locked(adjoint)
+        )
 
     def status(self, node: Key) -> str:
         """What the adjoint is: "value", "structural zero", "no path", "kink" or "integer"."""
         from_here = self.graph.node(node)
-        if from_here.dtype.kind not in "fc":
+        if from_here.dtype.kind not in "fcO":
             return "integer"
         adjoint = self._known_adjoints().get(from_here)
         if adjoint is None:
@@ -150,9 +171,10 @@ class Run:
         """The matrix on one edge: ∂child/∂parent, (size of child) × (size of parent)."""
         parent, child = self._edge(parent, child)
         bound = self._bind(child)
-        if child.dtype == object:
+        if OBJECT in (child.dtype, parent.dtype):
+            several = parent if parent.dtype == OBJECT else child
             raise DerivativeError(
-                f"{child.op.name} has several results; ask for the edge of one of them"
+                f"{several.op.name} has several results; ask for the edge of one of them"
             )
         matrix = np.zeros(
             (child.size, parent.size), np.result_type(parent.dtype, child.dtype, np.float16)
@@ -237,14 +259,24 @@ class Run:
                     continue
                 seen.add(child)
                 pending.append(child)
-                if self.at_kink(child):
+                if self._kink_matters(child):
                     return True
         return False
 
     def at_kink(self, node: Key) -> bool:
-        """Whether this op was evaluated where its derivative jumps, in a lane that matters."""
-        found = self.graph.node(node)
-        if found.is_leaf or found.op.kinks is None:
+        """Whether this op was evaluated where its derivative jumps."""
+        return bool(np.any(self._kinks(self.graph.node(node))))
+
+    def _kinks(self, node: Node) -> Any:
+        """The lanes of this op that are at a kink."""
+        if node.is_leaf or node.op.kinks is None:
             return False
-        inputs = [self._values[a] if isinstance(a, Node) else a for a in found.args or ()]
-        return bool(np.any(found.op.kinks(*inputs, **found[ATTRS])))
+        inputs = [self._values[a] if isinstance(a, Node) else a for a in node.args or ()]
+        return node.op.kinks(*inputs, **node[ATTRS])
+
+    def _kink_matters(self, node: Node) -> bool:
+        """Whether a lane of this op is at a kink and the adjoint reaches it."""
+        kinks, adjoint = self._kinks(node), self._known_adjoints().get(node)
+        if type(adjoint) is Masked and np.shape(kinks) == adjoint.alive.shape:
+            kinks = kinks & adjoint.alive
+        return bool(np.any(kinks))

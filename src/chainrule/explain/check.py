@@ -16,9 +16,11 @@ from chainrule.core.parts import Parts
 from chainrule.diff.gradient import jvp, vjp
 from chainrule.diff.reverse import contributions, fit
 from chainrule.diff.run import Run
-from chainrule.errors import ArgumentError, GradientCheckError
+from chainrule.errors import ArgumentError, DerivativeError, GradientCheckError
 from chainrule.explain.differences import Arrays, central, directions, inner, one_sided
-from chainrule.record.trace import trace
+from chainrule.record.recorder import as_operand
+from chainrule.record.trace import becomes_leaf, trace
+from chainrule.record.variable import Variable
 
 MODES = ("reverse", "forward")
 COORDINATES = 200  # inputs up to which every coordinate is checked; above, random directions
@@ -64,137 +66,124 @@ def check_grads(
     modes = tuple([modes] if isinstance(modes, str) else modes)
     if not modes or any(m not in MODES for m in modes):
         raise ArgumentError(f"modes {modes!r}: choose among {', '.join(MODES)}")
-    if order < 1:
-        raise ArgumentError(f"order {order}: at least 1")
+    if not isinstance(order, int) or order < 1:
+        raise ArgumentError(f"order {order}: a whole number, at least 1")
     check = Check(order, modes)
     rng = np.random.default_rng(seed)
-    point = [_widened(a) for a in args]
-    function = f
+    function, point = _on_arrays(f, args)
     for k in range(1, order + 1):
         _Checker(function, point, check, k, rtol, rng).run()
         function = _pulled_back(function, point, rng)
     return check
 
 
-def _widened(arg: Any) -> Any:
-    leaves, structure = flatten(arg)
-
-    def wide(v: Any) -> Any:
-        kind = {"float16": np.float64, "float32": np.float64, "complex64": np.complex128}
-        name = getattr(getattr(v, "dtype", None), "name", "")
-        return v.astype(kind[name]) if name in kind else v
-
-    return structure.unflatten([wide(v) for v in leaves])
+Flat = Callable[..., tuple[Any, ...]]
 
 
-def _pulled_back(
-    f: Callable[..., Any], point: Sequence[Any], rng: np.random.Generator
-) -> Callable[..., Any]:
+def _on_arrays(f: Callable[..., Any], args: Sequence[Any]) -> tuple[Flat, Arrays]:
+    """f as a function of the floating-point arrays in its arguments, and these, widened.
+
+    Its results are the floating-point ones of f, in a tuple.
+    """
+    parts = [flatten(arg) for arg in args]
+    point: Arrays = []
+    places: list[list[int | None]] = []
+    for (leaves, _), arg in zip(parts, args, strict=True):
+        bare = len(leaves) == 1 and leaves[0] is arg
+        mine: list[int | None] = []
+        for v in leaves:
+            array = (
+                np.asarray(_array(v), float if type(v) is int else None)
+                if becomes_leaf(v, bare)
+                else None
+            )
+            if array is None or array.dtype.kind not in "fc":
+                mine.append(None)
+                continue
+            mine.append(len(point))
+            point.append(array.astype(np.result_type(array, np.float64)))
+        places.append(mine)
+
+    def flat(*arrays: Any) -> tuple[Any, ...]:
+        packed = [
+            structure.unflatten(
+                [v if k is None else arrays[k] for v, k in zip(leaves, mine, strict=True)]
+            )
+            for (leaves, structure), mine in zip(parts, places, strict=True)
+        ]
+        results, _ = flatten(f(*packed))
+        if not results:
+            raise DerivativeError(
+                "the function must return a number, an array or a container of them"
+            )
+        return tuple(r for r in map(as_result, results) if r.dtype.kind in "fc")
+
+    return flat, [p[()] for p in point]
+
+
+def as_result(value: Any) -> Any:
+    """A result of the user's function as a Variable or an array."""
+    operand = as_operand(value, Variable)
+    return operand if hasattr(operand, "dtype") else np.asarray(operand)
+
+
+def _pulled_back(f: Flat, point: Arrays, rng: np.random.Generator) -> Flat:
     """x ↦ (∂f/∂x)ᵀ·seed for one fixed random seed: what the next order differentiates."""
-    out = vjp(f, *point)[0]
-    leaves, structure = flatten(out)
-    seed = structure.unflatten(directions([np.asarray(o) for o in leaves], rng))
-    return lambda *args: vjp(f, *args)[1](seed)
+    seed = tuple(directions([_array(o) for o in f(*point)], rng))
+    return lambda *arrays: vjp(f, *arrays)[1](seed)
 
 
 class _Checker:
     """One order of one function at one point."""
 
     def __init__(
-        self, f: Any, point: Any, check: Check, k: int, rtol: float, rng: np.random.Generator
+        self, f: Flat, point: Arrays, check: Check, k: int, rtol: float, rng: np.random.Generator
     ):
-        self.f, self.point, self.check, self.k, self.rtol, self.rng = f, point, check, k, rtol, rng
+        self.f, self.point, self.check, self.k = f, point, check, k
+        self.rtol, self.rng = rtol, rng
 
     def run(self) -> None:
         graph = trace(self.f, *self.point)
         run = graph.forward(*self.point)
-        kinks = [n for n in graph.nodes if run.at_kink(n)]
-        self.check.kinks += [_named(n) for n in kinks]
-        self._check_edges(graph, run, set(kinks))
-        if (
-            self.k == 1 or not self.check.kinks
-        ):  # at a kink the gradient jumps: no second difference
-            self._check_whole(graph, bool(kinks))
+        self.kinks = [n for n in graph.nodes if run.at_kink(n)]
+        self.check.kinks += [_named(n) for n in self.kinks]
+        self._check_edges(graph, run, set(self.kinks))
+        shared = any(not n.rule.elementwise for n in self.kinks)  # ties of several: see _enclosed
+        if not shared and (self.k == 1 or not self.check.kinks):  # the gradient jumps at a kink
+            self._check_whole()
 
     # -- the function as a whole -------------------------------------------------------------
 
-    def _check_whole(self, graph: Graph, at_kink: bool) -> None:
-        leaves = [leaf for leaf in graph.leaves if leaf.dtype.kind in "fc"]
-        start = dict(zip(graph.leaves, self._leaf_values(graph), strict=True))
-        values = [start[leaf] for leaf in leaves]
-        count = sum(v.size for v in values)
+    def _check_whole(self) -> None:
+        count = sum(np.size(v) for v in self.point)
         self.check.inputs = max(self.check.inputs, count)
-        for u in self._chosen_directions(values, count):
+        for u in self._chosen_directions(count):
             self.check.directions += 1
 
             def at(t: float, u: Arrays = u) -> Arrays:
-                moved = dict(
-                    zip(leaves, (v + t * d for v, d in zip(values, u, strict=True)), strict=True)
-                )
-                result = self.f(*self._repacked(graph, {**start, **moved}))
-                return [_array(o) for o in flatten(result)[0]]
+                moved = [v + t * d for v, d in zip(self.point, u, strict=True)]
+                return [_array(o) for o in self.f(*moved)]
 
-            self._compare(at, u, self._modes_of_whole(graph, leaves, u), values, at_kink, None)
+            found: dict[str, Any] = {}
+            if "reverse" in self.check.modes:
+                pullback = vjp(self.f, *self.point)[1]
+                found["reverse"] = lambda v, u=u, back=pullback: inner(back(tuple(v)), u)
+            if "forward" in self.check.modes:
+                found["forward"] = [_array(t) for t in jvp(self.f, self.point, u)[1]]
+            self._compare(at, u, found, self.point, bool(self.kinks), None)
 
-    def _leaf_values(self, graph: Graph) -> list[Any]:
-        run = graph.forward(*self.point)
-        return [np.asarray(run.value(leaf)) for leaf in graph.leaves]
-
-    def _chosen_directions(self, values: Arrays, count: int) -> list[Arrays]:
+    def _chosen_directions(self, count: int) -> list[Arrays]:
         if count > COORDINATES or self.k > 1:
-            return [directions(values, self.rng) for _ in range(8)]
+            return [directions([np.asarray(v) for v in self.point], self.rng) for _ in range(8)]
         chosen = []
-        for i, v in enumerate(values):
-            for lane in range(v.size):
-                for factor in (1.0, 1j) if v.dtype.kind == "c" else (1.0,):
-                    u = [np.zeros_like(w) for w in values]
+        for i, v in enumerate(self.point):
+            for lane in range(np.size(v)):
+                for factor in (1.0, 1j) if np.iscomplexobj(v) else (1.0,):
+                    u = [np.zeros_like(w) for w in self.point]
+                    u[i] = np.asarray(u[i])
                     u[i].reshape(-1)[lane] = factor
-                    chosen.append(u)
+                    chosen.append([d[()] for d in u])
         return chosen
-
-    def _repacked(self, graph: Graph, values: dict[Node, Any]) -> list[Any]:
-        """Leaf values in the structure the function takes its arguments in."""
-        left = iter(graph.leaves)
-        packed = []
-        for arg in self.point:
-            leaves, structure = flatten(arg)
-            numeric = [
-                isinstance(v, (np.ndarray, np.generic, float, int, complex))
-                and not isinstance(v, bool)
-                for v in leaves
-            ]
-            packed.append(
-                structure.unflatten(
-                    [values[next(left)] if n else v for v, n in zip(leaves, numeric, strict=True)]
-                )
-            )
-        return packed
-
-    def _modes_of_whole(self, graph: Graph, leaves: list[Node], u: Arrays) -> dict[str, Any]:
-        """Per mode a function that gives ⟨v, Ju⟩ for an output direction v, or J u itself."""
-        moving = dict(zip(leaves, u, strict=True))
-        tangents = self._repacked(
-            graph, {n: moving.get(n, np.zeros(n.shape)) for n in graph.leaves}
-        )
-        found: dict[str, Any] = {}
-        if "reverse" in self.check.modes:
-            found["reverse"] = self._reverse_of_whole(u, leaves, graph)
-        if "forward" in self.check.modes:
-            found["forward"] = [_array(t) for t in flatten(jvp(self.f, self.point, tangents)[1])[0]]
-        return found
-
-    def _reverse_of_whole(
-        self, u: Arrays, leaves: list[Node], graph: Graph
-    ) -> Callable[[Arrays], float]:
-        out, pullback = vjp(self.f, *self.point)
-        structure = flatten(out)[1]
-
-        def along(v: Arrays) -> float:
-            back = [b for p in pullback(structure.unflatten(v)) for b in flatten(p)[0]]
-            every = dict(zip(graph.leaves, back, strict=True))
-            return inner([every[n] for n in leaves], u)
-
-        return along
 
     # -- one edge ------------------------------------------------------------------------------
 
@@ -265,12 +254,28 @@ class _Checker:
                 pairs = [
                     (what(v), inner(v, slope.value), inner([np.abs(a) for a in v], slope.error))
                 ]
-                between = [(inner(v, sides[0]), inner(v, sides[1]))] if sides else None
             else:
                 pairs = list(zip(what, slope.value, slope.error, strict=True))
-                between = list(zip(*sides, strict=True)) if sides else None
+            bounds = self._enclosed(sides, v if callable(what) else None, edge)
             for i, (ours, theirs, error) in enumerate(pairs):
-                self._judge(mode, ours, theirs, error, between[i] if between else None, edge)
+                self._judge(mode, ours, theirs, error, bounds[i] if bounds else None, edge)
+
+    def _enclosed(self, sides: Any, v: Arrays | None, edge: Any) -> list[tuple[Any, Any]] | None:
+        """At a kink: between which values a derivative (along v, if given) must lie.
+
+        Lane by lane that is between the slopes on both sides; where several values tie, their
+        shares may mix the slopes of all lanes.
+        """
+        if sides is None:
+            return None
+        bounds = [(np.minimum(a, b), np.maximum(a, b)) for a, b in zip(*sides, strict=True)]
+        if edge is not None and not edge[0].rule.elementwise:
+            bounds = [(np.full(a.shape, a.min()), np.full(b.shape, b.max())) for a, b in bounds]
+        if v is None:
+            return bounds
+        low = sum(np.sum(np.minimum(w * a, w * b)) for w, (a, b) in zip(v, bounds, strict=True))
+        high = sum(np.sum(np.maximum(w * a, w * b)) for w, (a, b) in zip(v, bounds, strict=True))
+        return [(low, high)]
 
     def _judge(
         self, mode: str, ours: Any, theirs: Any, error: Any, between: Any, edge: Any
@@ -279,13 +284,13 @@ class _Checker:
         off = np.abs(ours - theirs)
         allowed = self.rtol * (1.0 + np.abs(theirs)) + 10 * np.asarray(error)
         if between is not None and ours.dtype.kind == "f":
-            low, high = np.minimum(*between), np.maximum(*between)
+            low, high = between
             slack = 1e-4 * (1.0 + np.abs(theirs))
             off = np.where((ours >= low - slack) & (ours <= high + slack), 0.0, off)
         both_not_finite = ~np.isfinite(ours) & ~np.isfinite(theirs)
         bad = ~(off <= allowed) & ~both_not_finite
         if bad.any():
-            raise GradientCheckError(_message(self.k, mode, ours, theirs, bad, edge))
+            raise GradientCheckError(_message(self.k, mode, ours, theirs, bad, edge, self.kinks))
         finite = off[np.isfinite(off)]
         self.check.largest = max(self.check.largest, float(np.max(finite, initial=0.0)))
 
@@ -304,11 +309,18 @@ def _named(node: Node) -> str:
     return f"{node.op.name}{where}"
 
 
-def _message(order: int, mode: str, ours: Any, theirs: Any, bad: Any, edge: Any) -> str:
+def _message(
+    order: int, mode: str, ours: Any, theirs: Any, bad: Any, edge: Any, kinks: list[Node]
+) -> str:
     """Which derivative is wrong, where, and by how much."""
     at = tuple(int(i) for i in np.argwhere(bad)[0])
     entry = f" (entry {list(at)})" if at else ""
     numbers = f"{mode} mode gives {ours[at]:.10g}, central differences {theirs[at]:.10g}{entry}"
+    if edge is None and kinks:
+        return (
+            f"the derivative of order {order} is not between the slopes on both sides: {numbers}.\n"
+            f"  the function is at a kink, or jumps: {_named(kinks[0])}."
+        )
     if edge is None:
         return (
             f"the derivative of order {order} is wrong as a whole: {numbers}.\n"

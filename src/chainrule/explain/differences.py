@@ -43,6 +43,7 @@ def central(at: Evaluate, scale: float) -> Slope:
         # Fourth order is about (error of second order)² better; its own error is below this.
         error = [np.abs(v - w) * step + e for v, w, e in zip(value, coarse, rounding, strict=True)]
         largest = max((float(np.max(e, initial=0.0)) for e in error), default=0.0)
+        largest = largest if largest == largest else np.inf  # a step out of the domain
         if largest < least or best is None:
             best, least = Slope(value, error, 0), largest
     assert best is not None

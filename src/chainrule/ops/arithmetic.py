@@ -71,10 +71,17 @@ multiply_mask = elementwise(
     ],
     doc="x * y for a boolean y; lanes where y is false carry a structural zero.",
 )
+
+
+def _inverse(y: Any) -> Any:
+    """1 / y, infinite at a Python zero too."""
+    return 1 / y if not isinstance(y, (int, float)) or y != 0 else np.divide(1.0, y)
+
+
 divide = elementwise(
     "divide",
     operator.truediv,
-    (lambda y: 1 / y, lambda y, out: -out / y),
+    (_inverse, lambda y, out: -out / y),
     samples=safe_quotient,
     numpy=(np.divide,),
     reference=np.divide,

@@ -58,8 +58,10 @@ def trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
     passed, leaves, structures = [], [], []
     for name, arg in zip(names, args, strict=True):
         values, structure = flatten(arg)
+        bare = len(values) == 1 and values[0] is arg
         made = [
-            _leaf_for(v, f"{name}{path}") for v, path in zip(values, structure.paths, strict=True)
+            _leaf_for(v, f"{name}{path}", bare)
+            for v, path in zip(values, structure.paths, strict=True)
         ]
         leaves += [v.node for v in made if isinstance(v, Variable)]
         passed.append(structure.unflatten(made))
@@ -102,12 +104,22 @@ def _parameter_names(f: Callable[..., Any], count: int) -> list[str]:
     )
 
 
-def _leaf_for(value: Any, name: str) -> Any:
-    """A leaf for a number or an array; anything else (a string, a flag, None) as it is."""
+def becomes_leaf(value: Any, bare: bool) -> bool:
+    """Whether an argument, bare or inside a container, is a leaf: a number or an array of them.
+
+    A Python integer inside a container is a size or a flag, and stays what it is.
+    """
+    if isinstance(value, bool) or (type(value) is int and not bare):
+        return False
+    return isinstance(value, (Variable, *NUMBERS))
+
+
+def _leaf_for(value: Any, name: str, bare: bool) -> Any:
+    """A leaf for a number or an array; anything else (a string, a flag, a size) as it is."""
+    if not becomes_leaf(value, bare):
+        return value
     if isinstance(value, Variable):
         return leaf(value._value, value.name or name)
-    if isinstance(value, bool) or not isinstance(value, NUMBERS):
-        return value
     if type(value) is int:
         value = float(value)
     return leaf(np.array(value)[()], name)
