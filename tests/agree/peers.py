@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -44,7 +45,9 @@ def applicable(program: Program, name: str) -> bool:
 
 def gradients(program: Program, name: str) -> tuple[float, list[Any]]:
     """The program's value and its gradient by each input, by a peer."""
-    return {"torch": _by_torch, "jax": _by_jax}[name](program)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a peer warns of is not for us to repair
+        return {"torch": _by_torch, "jax": _by_jax}[name](program)
 
 
 def _by_torch(program: Program) -> tuple[float, list[Any]]:
@@ -63,7 +66,7 @@ def _by_torch(program: Program) -> tuple[float, list[Any]]:
     finally:
         torch.set_default_dtype(before)
     zeros = [np.zeros_like(x) for x in program.inputs]
-    return float(out), [z if g is None else g.numpy() for g, z in zip(found, zeros, strict=True)]
+    return float(out.detach()), [z if g is None else g.numpy() for g, z in zip(found, zeros, strict=True)]
 
 
 def _contiguous(arg: Any) -> Any:

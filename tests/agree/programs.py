@@ -16,8 +16,11 @@ part of it, and away from kinks, ties and branch points.
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -234,3 +237,37 @@ def _finished(number: int, builder: Builder, flavour: str | None) -> Program:
         random_structure(rng, len(inputs)),
         flavour,
     )
+
+
+def main() -> None:
+    """The command at the top of this file."""
+    from tests.agree import compare, report
+
+    parser = argparse.ArgumentParser(description="random programs against PyTorch, JAX and differences")
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--peers", nargs="*", default=["torch", "jax"])
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/random_programs"))
+    parser.add_argument("--show", type=int, metavar="K", help="print program K and stop")
+    parser.add_argument("--locate", type=int, metavar="K", help="compare each step of program K and stop")
+    options = parser.parse_args()
+    number = options.show if options.show is not None else options.locate
+    if number is not None:
+        program = generate(number, options.seed)
+        lines = [str(program)]
+        if options.show is None:
+            judge = compare.judges_of(program, tuple(options.peers))[0]
+            lines += [f"{v:.1e} {g:.1e}  {text[:160]}" for text, v, g in compare.located(program, judge)]
+        sys.stdout.write("\n".join(lines) + "\n")
+        return
+    numbers = range(options.start, options.start + options.count)
+    result = report.write(report.run(numbers, tuple(options.peers), options.seed), options.seed, options.out)
+    sys.stdout.write(f"{result['programs']} programs, {len(result['disagreements'])} disagreements\n")
+    sys.exit(1 if result["disagreements"] else 0)
+
+
+if __name__ == "__main__":
+    from tests.agree.programs import main as run_main  # one module, not a second copy as __main__
+
+    run_main()
