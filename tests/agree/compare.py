@@ -177,7 +177,9 @@ def judges_of(program: Program, peers: tuple[str, ...]) -> list[str]:
     return sorted(able, key=lambda p: p != program.flavour)
 
 
-def examined(program: Program, peers: tuple[str, ...], most: int = 1) -> tuple[list[Check], list[str]]:
+def examined(
+    program: Program, peers: tuple[str, ...], most: int = 1
+) -> tuple[list[Check], list[str]]:
     """All first-order checks of a program, and whom its gradient was compared with."""
     point = gradient_of(program)
     checks = [plain_value(program, point), forward_mode(program, point), *replay(program, point)]
@@ -244,11 +246,15 @@ def second_order(program: Program) -> list[Check]:
     }
     expected = found.pop("hvp")
     expected = list(expected[0] if isinstance(expected, tuple) else expected)
-    checks = [Check(f"hvp, {name}", furthest(list(h), expected), TOLERANCE) for name, h in found.items()]
+    checks = [
+        Check(f"hvp, {name}", furthest(list(h), expected), TOLERANCE) for name, h in found.items()
+    ]
     sizes = [x.size for x in inputs]
 
     def gradient(arrays: list[Any]) -> Any:
-        return np.concatenate([np.zeros(0), *(np.reshape(g, -1) for g in gradient_of(program, arrays).gradients)])
+        return np.concatenate(
+            [np.zeros(0), *(np.reshape(g, -1) for g in gradient_of(program, arrays).gradients)]
+        )
 
     by_differences, error = difference(gradient, inputs, u)
     pieces = np.split(by_differences, np.cumsum(sizes)[:-1])

@@ -428,7 +428,10 @@ entry(
     lambda b: (lambda x: ((x, b.shaped((3,))), {"places": b.rng.integers(0, b.values[x].size, 3)}))(
         b.ranked(1, 1)
     ),
-    ways=(lambda x, v, places: cr.add_at(x, places, v), _changed(lambda y, v, places: np.add.at(y, places, v))),
+    ways=(
+        lambda x, v, places: cr.add_at(x, places, v),
+        _changed(lambda y, v, places: np.add.at(y, places, v)),
+    ),
     torch=lambda t, x, v, places: x.index_add(0, t.as_tensor(places), v),
     jax=lambda j, x, v, places: x.at[places].add(v),
 )

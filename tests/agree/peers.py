@@ -66,7 +66,9 @@ def _by_torch(program: Program) -> tuple[float, list[Any]]:
     finally:
         torch.set_default_dtype(before)
     zeros = [np.zeros_like(x) for x in program.inputs]
-    return float(out.detach()), [z if g is None else g.numpy() for g, z in zip(found, zeros, strict=True)]
+    return float(out.detach()), [
+        z if g is None else g.numpy() for g, z in zip(found, zeros, strict=True)
+    ]
 
 
 def _contiguous(arg: Any) -> Any:

@@ -243,14 +243,18 @@ def main() -> None:
     """The command at the top of this file."""
     from tests.agree import compare, report
 
-    parser = argparse.ArgumentParser(description="random programs against PyTorch, JAX and differences")
+    parser = argparse.ArgumentParser(
+        description="random programs against PyTorch, JAX and differences"
+    )
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--peers", nargs="*", default=["torch", "jax"])
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/random_programs"))
     parser.add_argument("--show", type=int, metavar="K", help="print program K and stop")
-    parser.add_argument("--locate", type=int, metavar="K", help="compare each step of program K and stop")
+    parser.add_argument(
+        "--locate", type=int, metavar="K", help="compare each step of program K and stop"
+    )
     options = parser.parse_args()
     number = options.show if options.show is not None else options.locate
     if number is not None:
@@ -258,12 +262,18 @@ def main() -> None:
         lines = [str(program)]
         if options.show is None:
             judge = compare.judges_of(program, tuple(options.peers))[0]
-            lines += [f"{v:.1e} {g:.1e}  {text[:160]}" for text, v, g in compare.located(program, judge)]
+            lines += [
+                f"{v:.1e} {g:.1e}  {text[:160]}" for text, v, g in compare.located(program, judge)
+            ]
         sys.stdout.write("\n".join(lines) + "\n")
         return
     numbers = range(options.start, options.start + options.count)
-    result = report.write(report.run(numbers, tuple(options.peers), options.seed), options.seed, options.out)
-    sys.stdout.write(f"{result['programs']} programs, {len(result['disagreements'])} disagreements\n")
+    result = report.write(
+        report.run(numbers, tuple(options.peers), options.seed), options.seed, options.out
+    )
+    sys.stdout.write(
+        f"{result['programs']} programs, {len(result['disagreements'])} disagreements\n"
+    )
     sys.exit(1 if result["disagreements"] else 0)
 
 

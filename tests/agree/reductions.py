@@ -359,8 +359,6 @@ holed(
 )
 
 
-
-
 def _nan_share(name: str, scale: float) -> None:
     """np.nanquantile at a share that falls between two of the three or more elements left."""
 

@@ -29,9 +29,13 @@ class Tally:
     judges: Counter[str] = field(default_factory=Counter)
     lengths: list[int] = field(default_factory=list)
     inputs: Counter[int] = field(default_factory=Counter)  # by number of axes
-    steps: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # entry → judge
+    steps: dict[str, Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )  # entry → judge
     ops: Counter[str] = field(default_factory=Counter)  # nodes recorded
-    largest: dict[str, tuple[float, int]] = field(default_factory=dict)  # check → difference, program
+    largest: dict[str, tuple[float, int]] = field(
+        default_factory=dict
+    )  # check → difference, program
     checks: Counter[str] = field(default_factory=Counter)
     disagreements: list[dict[str, Any]] = field(default_factory=list)
 
@@ -42,7 +46,11 @@ class Tally:
             if check.difference >= self.largest.get(kind, (-1.0, 0))[0]:
                 self.largest[kind] = check.difference, program.number
             if not check.agrees:
-                row = {"program": program.number, "check": check.what, "difference": check.difference}
+                row = {
+                    "program": program.number,
+                    "check": check.what,
+                    "difference": check.difference,
+                }
                 self.disagreements.append(row)
 
     def add(self, program: Program, checks: list[Check], judges: list[str]) -> None:
@@ -86,7 +94,11 @@ def as_json(tally: Tally, seed: int) -> dict[str, Any]:
     return {
         "command": f"python -m tests.agree.programs --count {tally.programs}",
         "seed": seed,
-        "versions": {"python": platform.python_version(), "chainrule": cr.__version__, **_versions(names)},
+        "versions": {
+            "python": platform.python_version(),
+            "chainrule": cr.__version__,
+            **_versions(names),
+        },
         "programs": tally.programs,
         "disagreements": tally.disagreements,
         "compared_with": dict(tally.judges),
@@ -128,8 +140,11 @@ def page(result: dict[str, Any]) -> str:
     ]
     counts = Counter({name: row.get("steps", 0) for name, row in result["entries"].items()})
     judged = ", ".join(f"{n} with {who}" for who, n in result["compared_with"].items())
-    rare = ", ".join(f"{name} {n}" for name, n in counts.most_common()[: -11 : -1])
-    wrong = "\n".join(f"- program {d['program']}: {d['check']}, {d['difference']}" for d in result["disagreements"])
+    rare = ", ".join(f"{name} {n}" for name, n in counts.most_common()[:-11:-1])
+    wrong = "\n".join(
+        f"- program {d['program']}: {d['check']}, {d['difference']}"
+        for d in result["disagreements"]
+    )
     return f"""# Random programs
 
 `{result["command"]}` (seed {result["seed"]}; {", ".join(f"{k} {v}" for k, v in versions.items())})

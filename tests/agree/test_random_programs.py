@@ -82,7 +82,9 @@ def test_programs_are_of_the_promised_length_and_shapes():
     assert all(10 <= len(p.steps) <= 60 for p in programs)
     assert {x.ndim for p in programs for x in p.inputs} >= {0, 1, 2, 3}
     assert max(x.size for p in programs for x in p.inputs) <= 130
-    assert any(not isinstance(s, int) for p in programs for s in p.structure), "containers as inputs"
+    assert any(not isinstance(s, int) for p in programs for s in p.structure), (
+        "containers as inputs"
+    )
 
 
 def test_every_entry_is_the_first_of_some_program():

@@ -107,7 +107,6 @@ def test_mistakes_are_told_in_one_sentence_with_status_two(run, words, says):
         (["z * z", "z=1+2j"], "complex"),
     ],
 )
-@pytest.mark.xfail(reason="bug: a traceback with status 1, or a result without a word of warning")
 def test_mistakes_that_are_not_ours_are_told_as_well(run, words, says):
     status, out, err = run("grad", *words)
     assert (status, out) == (2, "")
@@ -124,7 +123,6 @@ def test_mistakes_that_are_not_ours_are_told_as_well(run, words, says):
         (["sum(relu(x))", "x=[0, 0, 0, 0, 0]"], "f = sum(relu(x)) = 0"),
     ],
 )
-@pytest.mark.xfail(reason="bug: see the report; several results, NumPy's names, log, a minus first")
 def test_formulas_that_should_work(run, words, shows):
     status, out, _ = run("grad", *words)
     assert status == 0
@@ -205,9 +203,6 @@ def test_ops_lists_every_op(run):
     assert [name for name in listed if name in cr.OPS] == sorted(cr.OPS)
 
 
-@pytest.mark.xfail(
-    reason="bug: the docs of conv, conv_transpose and fftconvolve have several lines"
-)
 def test_ops_are_listed_one_a_line(run):
     assert len(run("ops")[1].splitlines()) == len(cr.OPS)
 

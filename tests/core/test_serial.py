@@ -83,7 +83,7 @@ def test_an_array_read_back_is_its_own():
 
 
 @pytest.mark.parametrize(
-    "value", [object(), {1: 2}, {1}, b"x", np.array(["a"]), np.array([None]), np.sin, str], ids=repr
+    "value", [print, {1: 2}, {1}, b"x", np.array(["a"]), np.array([None]), np.sin, str], ids=repr
 )
 def test_what_cannot_be_written(value):
     with pytest.raises(cr.SerialisationError, match="cannot be written"):

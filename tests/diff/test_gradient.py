@@ -57,7 +57,7 @@ def test_argnums(argnums, expected):
         ("x", "'x'"),
         ((0, -2), "names an argument twice"),
         ((0.0,), "0.0"),
-        pytest.param(1.0, "1.0", marks=pytest.mark.xfail(reason="bug: a bare TypeError of list()")),
+        pytest.param(1.0, "1.0"),
     ],
 )
 def test_bad_argnums(argnums, says):
@@ -131,7 +131,7 @@ def doubled(tree):
 
 def assert_same(found, expected):
     for a, b in zip(flatten(expected)[1].leaves_of(found), flatten(expected)[0], strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-14)
+        np.testing.assert_allclose(a, b, rtol=1e-14, atol=1e-300)
         assert np.shape(a) == np.shape(b)
 
 
@@ -153,7 +153,7 @@ def test_adjoints_and_tangents_have_the_structure_of_output_and_input(tree):
     assert_same(tangent, map_leaves(lambda x: 4.0 * x * x, tree))
 
 
-@pytest.mark.parametrize("whole", [3, True, np.array([2, 0]), np.int32(4), "text"])
+@pytest.mark.parametrize("whole", [3, True, np.array([2, 0]), np.int32(4)])
 def test_a_leaf_without_derivative_inside_a_container_gets_zeros(whole):
     def first(p):
         assert type(p["n"]) is type(whole), "it is handed through as it is"
@@ -161,8 +161,12 @@ def test_a_leaf_without_derivative_inside_a_container_gets_zeros(whole):
 
     found = cr.grad(first)({"w": np.array([1.0, 2.0]), "n": whole})
     np.testing.assert_array_equal(found["w"], [2.0, 4.0])
-    shape = () if isinstance(whole, str) else np.shape(whole)
-    np.testing.assert_array_equal(found["n"], np.zeros(shape))
+    np.testing.assert_array_equal(found["n"], np.zeros(np.shape(whole)))
+
+
+def test_what_is_no_number_inside_a_container_has_no_gradient():
+    found = cr.grad(lambda p: p["w"] ** 2)({"w": 3.0, "kind": "text"})
+    assert found == {"w": 6.0, "kind": None}
     tangent = cr.jvp(first, ({"w": np.ones(2), "n": whole},), ({"w": np.ones(2), "n": 0.0},))[1]
     assert tangent == 4.0
 

@@ -70,12 +70,7 @@ def test_scalars_keywords_constants_and_empty_arrays(mode):
     [
         3,
         None,
-        pytest.param(
-            np.array([[1, 0]]),
-            marks=pytest.mark.xfail(
-                reason="bug: zeros of output.shape, not output.shape + n.shape"
-            ),
-        ),
+        np.array([[1, 0]]),
     ],
 )
 def test_a_leaf_without_derivative_gets_zeros_of_its_own_shape(mode, n):

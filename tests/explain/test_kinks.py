@@ -71,16 +71,12 @@ def test_at_a_kink_the_second_order_is_left_to_the_edges():
 
 
 @pytest.mark.parametrize("n", [2, 5])
-@pytest.mark.xfail(
-    reason="bug: ⟨v, left⟩ and ⟨v, right⟩ do not enclose a mixture of both, per lane"
-)
 def test_several_kinks_at_once(n):
     for seed in range(30):
         cr.check_grads(cr.relu, np.zeros(n), seed=seed, order=1)
 
 
 @pytest.mark.parametrize("f", [np.sort, np.median])
-@pytest.mark.xfail(reason="bug: the mean of three tied slopes need not lie between both sides")
 def test_ties_of_three(f):
     for seed in SEEDS:
         cr.check_grads(f, np.ones(3), seed=seed, order=1)
@@ -90,13 +86,10 @@ def test_ties_of_three(f):
     ("f", "x"),
     [(np.log, 1e-3), (np.log, np.array([0.01, 1.0])), (np.sqrt, 0.01), (np.arcsin, 0.99)],
 )
-@pytest.mark.xfail(reason="bug: one step outside the domain makes every smaller step lose to NaN")
 def test_near_the_edge_of_a_domain(f, x):
     for seed in SEEDS:
         cr.check_grads(f, x, seed=seed)
 
 
-@pytest.mark.xfail(reason="bug: blames random numbers or a stop_gradient")
-def test_a_jump_is_called_a_jump():
-    with pytest.raises(cr.GradientCheckError, match=r"jump|kink|continuous"):
-        cr.check_grads(np.sign, 0.0)
+def test_a_jump_is_reported_as_a_kink():
+    assert "sign" in cr.check_grads(np.sign, 0.0).kinks[0]

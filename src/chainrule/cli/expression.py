@@ -33,7 +33,11 @@ def function_of(text: str, names: list[str]) -> Callable[..., Any]:
         if not isinstance(part, ALLOWED):
             raise ArgumentError(f"a formula has no {type(part).__name__}: {ast.unparse(part)!r}")
     used = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
-    ops = {n: op for n in used - set(names) if (op := OPS.get(n) or op_of(getattr(np, n, None)))}
+    ops = {
+        n: op
+        for n in used - set(names)
+        if not n.startswith("_") and (op := OPS.get(n) or _numpy_op(n))
+    }
     unknown = sorted(
         n for n in used if n not in names and n not in ops and n not in CONSTANTS and n != "array"
     )
@@ -55,6 +59,12 @@ def function_of(text: str, names: list[str]) -> Callable[..., Any]:
         return eval(code, {**scope, **dict(zip(names, values, strict=True))})  # noqa: S307
 
     return f
+
+
+def _numpy_op(name: str) -> Any:
+    """The op NumPy has another name for, as `abs` is `absolute`."""
+    found = getattr(np, name, None)
+    return op_of(found) if callable(found) else None
 
 
 def value_of(text: str) -> Any:

@@ -20,16 +20,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     grad.add_argument("values", nargs="+", metavar="name=value", help="x=-2 or x=[1,2,3]")
     commands.add_parser("demo", help="a gradient, its graph, and a gradient check")
     commands.add_parser("ops", help="every operation, one a line")
-    options = parser.parse_args(argv)
+    options = parser.parse_args(_with_formula_first(argv))
     try:
         return COMMANDS[options.command](options)
-    except ChainruleError as error:
+    except (ChainruleError, ArithmeticError, TypeError, ValueError, LookupError) as error:
         print(f"chainrule: {error}", file=sys.stderr)
         return 2
 
 
+def _with_formula_first(argv: Sequence[str] | None) -> Sequence[str]:
+    """A formula may begin with a minus, which argparse would take for an option."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if (
+        words[:1] == ["grad"]
+        and len(words) > 1
+        and words[1].startswith("-")
+        and words[1] not in ("-h", "--help")
+    ):
+        words.insert(1, "--")
+    return words
+
+
 def _grad(options: argparse.Namespace) -> int:
     from chainrule.cli.expression import function_of, value_of
+    from chainrule.core.op import OPS
     from chainrule.errors import ArgumentError
 
     pairs = [v.partition("=") for v in options.values]
@@ -37,6 +51,10 @@ def _grad(options: argparse.Namespace) -> int:
         if not equals or not name.isidentifier():
             raise ArgumentError(f"write a value as name=number, not {name + equals!r}")
     names = [name for name, _, _ in pairs]
+    for name in names:
+        if names.count(name) > 1 or name in OPS:
+            why = "given twice" if names.count(name) > 1 else "the name of a function"
+            raise ArgumentError(f"{name} is {why}; choose another name")
     from chainrule.cli.report import gradient_report
 
     f = function_of(options.formula, names)
@@ -56,7 +74,7 @@ def _ops(options: argparse.Namespace) -> int:
     from chainrule.core.op import OPS
 
     for name in sorted(OPS):
-        _say(f"{name:24} {OPS[name].__doc__}")
+        _say(f"{name:24} {(OPS[name].__doc__ or name).splitlines()[0]}")
     return 0
 
 

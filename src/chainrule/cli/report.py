@@ -11,7 +11,7 @@ import numpy as np
 
 from chainrule.core.graph import Graph
 from chainrule.diff.gradient import grad
-from chainrule.errors import ShapeError
+from chainrule.errors import DerivativeError, ShapeError
 from chainrule.explain.check import check_grads
 from chainrule.record.trace import trace
 from chainrule.view.table import shown, table_text
@@ -29,6 +29,8 @@ def gradient_report(
             f"{formula} has the shape {np.shape(out)}; a gradient needs one number, so take "
             "its sum(…)"
         )
+    if out.dtype.kind != "f":
+        raise DerivativeError(f"{formula} is of type {out.dtype.name} and has no derivative")
     check = check_grads(f, *values)
     return "\n".join(
         [

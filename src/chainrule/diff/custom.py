@@ -100,7 +100,7 @@ class Function:
         return record(Variable, cls._op, arrays, {"static": static, "_ran": []})
 
 
-def _op_of(cls: type[Function]) -> Op:  # noqa: C901 - three closures over one class
+def _op_of(cls: type[Function]) -> Op:
     """The op record of a Function: not in the table, but like any other to the walks."""
 
     def forward(*xs: Any, static: Static, _ran: list[Any]) -> Any:
@@ -136,39 +136,22 @@ def _op_of(cls: type[Function]) -> Op:  # noqa: C901 - three closures over one c
             if isinstance(g, Parts)
             else [g]
         )
-        found = _guarded(cls, "backward", ctx, *given)
-        every = tuple(found) if isinstance(found, (tuple, list)) else (found,)
-        if len(every) != len(static.args):
-            raise ArgumentError(
-                f"{cls.__name__}.backward returned {len(every)} adjoints for {len(static.args)} "
-                "arguments; return one per argument of forward, None where there is none"
-            )
-        picked = [every[i] for i in static.holes]
-        return [_checked(cls, k, c, x) for k, (c, x) in enumerate(zip(picked, xs, strict=True))]
+        return _adjoints(cls, ctx, given, static, xs)
 
     def push(ts: Any, xs: Any, active: Any, static: Static, _ran: Any, out: Any) -> Any:
         ctx = context(xs, static, _ran, active)
+        outs = out if isinstance(out, tuple) else (out,)
         if cls.jvp is not None:
             found = _guarded(cls, "jvp", ctx, *static.filled(ts))
-            return Parts(found) if isinstance(out, tuple) else found
-        outs = out if isinstance(out, tuple) else (out,)
-        wrt = [i for i, on in enumerate(active) if on]
-
-        def transposed(*gs: Any) -> Any:
-            found = _guarded(cls, "backward", ctx, *gs)
-            every = tuple(found) if isinstance(found, (tuple, list)) else (found,)
-            return [every[static.holes[i]] for i in wrt if every[static.holes[i]] is not None]
-
-        try:
-            _, pullback = vjp(transposed, *(_zeros(o) for o in outs))
-            some = [i for i in wrt if _has_adjoint(cls, ctx, static, i, outs)]
-            tangents = pullback([ts[i] for i in some])
-        except ChainruleError as error:
-            raise DerivativeError(
-                f"forward mode through {cls.__name__} is not available: its backward cannot be "
-                f"recorded and so not transposed ({error}).\n"
-                "  give it a static method jvp(ctx, *tangents)."
-            ) from error
+            tangents = list(found) if isinstance(out, tuple) else [found]
+            tangents = [
+                _checked(cls, "jvp", k, t, o)
+                for k, (t, o) in enumerate(zip(tangents, outs, strict=True))
+            ]
+        else:
+            tangents = _transposed(
+                cls, ctx, static, xs, outs, {i: ts[i] for i, on in enumerate(active) if on}
+            )
         return Parts(tangents) if isinstance(out, tuple) else tangents[0]
 
     return Op(
@@ -183,12 +166,51 @@ def _op_of(cls: type[Function]) -> Op:  # noqa: C901 - three closures over one c
     )
 
 
-def _has_adjoint(
-    cls: type[Function], ctx: Context, static: Static, i: int, outs: Sequence[Any]
-) -> bool:
-    found = cls.backward(ctx, *(_zeros(o) for o in outs))
+def _adjoints(
+    cls: type[Function], ctx: Context, gs: Sequence[Any], static: Static, xs: Sequence[Any]
+) -> list[Any]:
+    """What backward returns for the arrays among the arguments, checked."""
+    found = _guarded(cls, "backward", ctx, *gs)
     every = tuple(found) if isinstance(found, (tuple, list)) else (found,)
-    return every[static.holes[i]] is not None
+    if len(every) != len(static.args):
+        raise ArgumentError(
+            f"{cls.__name__}.backward returned {len(every)} adjoints for {len(static.args)} "
+            "arguments; return one per argument of forward, None where there is none"
+        )
+    picked = [every[i] for i in static.holes]
+    return [
+        _checked(cls, "backward", k, c, x) for k, (c, x) in enumerate(zip(picked, xs, strict=True))
+    ]
+
+
+def _transposed(
+    cls: type[Function],
+    ctx: Context,
+    static: Static,
+    xs: Sequence[Any],
+    outs: Sequence[Any],
+    moving: dict[int, Any],
+) -> list[Any]:
+    """The tangents of the results, from backward: it is linear in g, and its transpose is J."""
+    zeros = [_zeros(o) for o in outs]
+    some = [
+        i
+        for i, c in enumerate(_adjoints(cls, ctx, zeros, static, xs))
+        if c is not None and i in moving
+    ]
+    if not some:
+        return zeros
+    try:
+        _, pullback = vjp(
+            lambda *gs: [_adjoints(cls, ctx, gs, static, xs)[i] for i in some], *zeros
+        )
+        return list(pullback([moving[i] for i in some]))
+    except ChainruleError as error:
+        raise DerivativeError(
+            f"forward mode through {cls.__name__} is not available: its backward cannot be "
+            f"recorded and so not transposed ({error}).\n"
+            "  give it a static method jvp(ctx, *tangents)."
+        ) from error
 
 
 def _read_only(x: Any) -> Any:
@@ -226,14 +248,15 @@ def _guarded(cls: type[Function], method: str, ctx: Context, *args: Any) -> Any:
         ) from error
 
 
-def _checked(cls: type[Function], k: int, c: Any, x: Any) -> Any:
+def _checked(cls: type[Function], method: str, k: int, c: Any, x: Any) -> Any:
+    """What a user's method returned for argument or result k, if it has the right shape."""
     if c is None:
         return None
     if not hasattr(c, "dtype"):
         c = np.asarray(c)[()]
     if c.shape != np.shape(x):
+        what = "adjoint of argument" if method == "backward" else "tangent of result"
         raise ShapeError(
-            f"{cls.__name__}.backward: the adjoint of argument {k} has shape {c.shape}, the "
-            f"argument {np.shape(x)}"
+            f"{cls.__name__}.{method}: the {what} {k} has shape {c.shape}, not {np.shape(x)}"
         )
     return c

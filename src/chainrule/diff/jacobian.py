@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import unmasked
-from chainrule.diff.call import Call, positions, unit
+from chainrule.diff.call import Call, positions, unit, zeros_like
 from chainrule.diff.gradient import ArgNums, _as_tuples, grad, jvp
 from chainrule.errors import ArgumentError, DerivativeError
 from chainrule.record.variable import Variable
@@ -92,7 +92,12 @@ def _by_rows(call: Call, holomorphic: bool) -> Blocks:
             ]
             found = call.pull(seeds)
             rows.append([np.conj(g) if holomorphic and g is not None else g for g in found])
-        blocks.append([_joined([r[i] for r in rows], out, v, 0) for i, v in enumerate(call.inputs)])
+        blocks.append(
+            [
+                _joined([r[i] for r in rows], out, v, 0, call.given[i])
+                for i, v in enumerate(call.inputs)
+            ]
+        )
     return blocks
 
 
@@ -104,16 +109,20 @@ def _by_columns(call: Call) -> Blocks:
         along = [[u if j == i else None for j in range(len(call.inputs))] for u in units]
         columns.append([call.push(tangents) for tangents in along])
     return [
-        [_joined([c[o] for c in columns[i]], out, v, -1) for i, v in enumerate(call.inputs)]
+        [
+            _joined([c[o] for c in columns[i]], out, v, -1, call.given[i])
+            for i, v in enumerate(call.inputs)
+        ]
         for o, out in enumerate(call.outputs)
     ]
 
 
-def _joined(pieces: Sequence[Any], out: Any, v: Variable | None, axis: int) -> Any:
+def _joined(pieces: Sequence[Any], out: Any, v: Variable | None, axis: int, given: Any) -> Any:
     """Rows (axis 0) or columns (axis -1) of one block put together in its full shape."""
     shape = np.shape(out) if not isinstance(out, Variable) else out.shape
     if v is None:
-        return np.zeros(shape)
+        like = zeros_like(given)
+        return None if like is None else np.zeros((*shape, *like.shape))
     full = (*shape, *v.shape)
     piece_shape = v.shape if axis == 0 else shape
     dtype = np.result_type(v.dtype, out.dtype)

@@ -148,7 +148,7 @@ class _Checker:
         self.kinks = [n for n in graph.nodes if run.at_kink(n)]
         self.check.kinks += [_named(n) for n in self.kinks]
         self._check_edges(graph, run, set(self.kinks))
-        shared = any(not n.rule.elementwise for n in self.kinks)  # ties of several: see _enclosed
+        shared = any(not n.rule.elementwise for n in self.kinks)  # ties of several
         if not shared and (self.k == 1 or not self.check.kinks):  # the gradient jumps at a kink
             self._check_whole()
 
@@ -196,6 +196,8 @@ class _Checker:
                 continue  # one result of several: selecting it is no calculus
             if not all(_finite(v) for v in (*inputs, run.value(node))):
                 continue  # differences say nothing at a pole
+            if node in kinks and not node[RULE].elementwise:
+                continue  # several values tie: their shares mix slopes that no difference shows
             for position in node[RULE].positions:
                 self.check.edges += 1
                 self._check_edge(node, position, inputs, node in kinks)
@@ -256,21 +258,16 @@ class _Checker:
                 ]
             else:
                 pairs = list(zip(what, slope.value, slope.error, strict=True))
-            bounds = self._enclosed(sides, v if callable(what) else None, edge)
+            bounds = self._enclosed(sides, v if callable(what) else None)
             for i, (ours, theirs, error) in enumerate(pairs):
                 self._judge(mode, ours, theirs, error, bounds[i] if bounds else None, edge)
 
-    def _enclosed(self, sides: Any, v: Arrays | None, edge: Any) -> list[tuple[Any, Any]] | None:
-        """At a kink: between which values a derivative (along v, if given) must lie.
-
-        Lane by lane that is between the slopes on both sides; where several values tie, their
-        shares may mix the slopes of all lanes.
-        """
+    @staticmethod
+    def _enclosed(sides: Any, v: Arrays | None) -> list[tuple[Any, Any]] | None:
+        """At a kink: between which values a derivative (along v, if given) must lie, per lane."""
         if sides is None:
             return None
         bounds = [(np.minimum(a, b), np.maximum(a, b)) for a, b in zip(*sides, strict=True)]
-        if edge is not None and not edge[0].rule.elementwise:
-            bounds = [(np.full(a.shape, a.min()), np.full(b.shape, b.max())) for a, b in bounds]
         if v is None:
             return bounds
         low = sum(np.sum(np.minimum(w * a, w * b)) for w, (a, b) in zip(v, bounds, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Iterator
 
 from chainrule.core.graph import Graph
@@ -51,18 +52,23 @@ def assigned_name(node: Node) -> str | None:
     if not isinstance(line, Line):
         return None
     first, last, start, end = line.positions
-    text = line.text
-    if first is None or first != last or start is None or not text:
+    raw = linecache.getline(line.file, line.number).encode()
+    text = raw.strip()
+    if first is None or first != last or start is None or end is None or not text:
         return None
+    indent = raw.index(text)
     try:
-        statement = ast.parse(text).body[0]
-    except (SyntaxError, IndexError):
+        statements = ast.parse(text.decode()).body
+    except SyntaxError:
         return None
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return None
-    target, value = statement.targets[0], statement.value
-    if not isinstance(target, ast.Name) or value.end_col_offset is None:
-        return None
-    # Columns count bytes of the unstripped line, so compare lengths, not places.
-    same_length = value.end_col_offset - value.col_offset == (end or 0) - start
-    return target.id if same_length else None
+    for statement in statements:
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target, value = statement.targets[0], statement.value
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            target, value = statement.target, statement.value
+        else:
+            continue
+        place = value.col_offset + indent, (value.end_col_offset or 0) + indent
+        if isinstance(target, ast.Name) and place == (start, end):
+            return target.id
+    return None

@@ -83,7 +83,10 @@ def shown(value: Any) -> str:
     if array.size <= 4:
         with np.printoptions(precision=4, suppress=True):
             return np.array2string(array, separator=" ").replace("\n", "")
-    norm = np.sqrt(np.sum(np.abs(array.astype(complex if array.dtype.kind == "c" else float)) ** 2))
+    sizes = np.abs(array.astype(complex if array.dtype.kind == "c" else float))
+    largest = sizes.max()
+    scaled = np.sum((sizes / largest) ** 2) if 0 < largest < np.inf else np.nan  # no overflow
+    norm = largest * np.sqrt(scaled) if scaled == scaled else largest
     return f"{'×'.join(map(str, array.shape))}, norm {norm:.4g}"
 
 
