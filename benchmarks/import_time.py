@@ -39,7 +39,9 @@ def seconds(code: str, options: Options) -> float | str:
     """Wall time of one fresh process, or the last line of what it complained of."""
     command = [sys.executable, "-c", code]
     start = perf_counter()
-    run = subprocess.run(command, env=environment(options), capture_output=True, text=True)
+    run = subprocess.run(
+        command, env=environment(options), capture_output=True, text=True, check=False
+    )
     elapsed = perf_counter() - start
     return elapsed if run.returncode == 0 else run.stderr.strip().splitlines()[-1]
 

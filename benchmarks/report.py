@@ -90,7 +90,9 @@ def _cpu() -> str:
 
 def _git(*arguments: str) -> str | None:
     try:
-        run = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+        run = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        )
     except OSError:
         return None
     return run.stdout.strip() if run.returncode == 0 else None

@@ -130,7 +130,7 @@ def main() -> None:
             reply = getattr(worker, command.pop("do"))(**command)
         except ModuleNotFoundError as missing:
             reply = {"error": f"{missing.name} is not installed"}
-        except Exception as problem:  # a peer may fail in any way; the driver reports it
+        except Exception as problem:  # noqa: BLE001 - a peer may fail in any way
             reply = {"error": f"{type(problem).__name__}: {problem}"}
         replies.write(json.dumps(reply) + "\n")
 
