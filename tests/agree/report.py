@@ -161,8 +161,8 @@ Gradients by reverse mode were compared: {judged}.
 {chr(10).join(rows)}
 
 A difference is the largest of an array, relative to the array's largest element, or to {FLOOR} where that is larger.
-It may be {TOLERANCE} against a peer and between the modes, {BY_DIFFERENCES} against differences of sixth order, 0 where
-the same floating-point operations are repeated (replayed value, saved graph, backward()).
+It may be {TOLERANCE} against a peer and between the modes, {BY_DIFFERENCES} against differences of sixth order, 1e-12 where
+the same operations are repeated (replayed value, saved graph, backward()); a few programs differ there in the last bit.
 Programs are judged by PyTorch or JAX where that peer has every step, else by differences.
 
 Least often drawn: {rare}.

@@ -1,27 +1,12 @@
-"""cr.Function: an operation of the user's own in both modes and at every order; mistakes named."""
+"""cr.Function: an operation of the user's own, in both modes and at every order."""
 
 import numpy as np
 import pytest
 
 import chainrule as cr
+from tests.diff.custom import function, saving
 
 x0, y0 = np.array([0.3, 0.7]), np.array([1.1, -0.4])
-
-
-def function(forward, backward, jvp=None, name="Mine"):
-    """A Function made of plain functions."""
-    methods = {"forward": forward, "backward": backward, **({"jvp": jvp} if jvp else {})}
-    return type(name, (cr.Function,), {k: staticmethod(v) for k, v in methods.items()})
-
-
-def saving(f):
-    """A forward that saves its arguments."""
-
-    def forward(ctx, *args):
-        ctx.save_for_backward(*args)
-        return f(*args)
-
-    return forward
 
 
 class Wave(cr.Function):
@@ -141,6 +126,17 @@ def test_a_backward_that_cannot_be_recorded_is_no_second_derivative(backward):
         cr.grad(cr.grad(lambda x: Sine.apply(x) ** 2))(0.5)
 
 
+@pytest.mark.xfail(reason="bug: only ctx.saved is looked at: the second derivative is 0")
+def test_a_variable_kept_as_an_attribute_is_not_detached_either():
+    def forward(ctx, x):
+        ctx.x = x
+        return np.sin(x)
+
+    Sine = function(forward, lambda ctx, g: g * np.cos(float(ctx.x)), name="Sine")
+    with pytest.raises(cr.DerivativeError, match=r"Sine\.backward"):
+        cr.grad(cr.grad(Sine.apply))(0.5)
+
+
 # ---- arguments and results -----------------------------------------------------------------------
 
 Polar = function(
@@ -216,70 +212,3 @@ def test_types():
     Square = function(saving(lambda x: x * x), lambda ctx, g: g * np.conj(2.0 * ctx.saved[0]))
     assert cr.grad(Square.apply)(np.float32(2)).dtype == np.float32
     np.testing.assert_allclose(cr.grad(lambda z: np.real(Square.apply(z)))(1 + 2j), 2 - 4j)
-
-
-# ---- mistakes ----------------------------------------------------------------------------------
-
-
-def test_wrong_number_or_shape_of_adjoints_is_named():
-    with pytest.raises(cr.ArgumentError, match=r"Two\.backward returned 2 adjoints for 1 argument"):
-        cr.grad(function(saving(np.sin), lambda ctx, g: (g, g), name="Two").apply)(0.5)
-    Total = function(lambda ctx, x: np.sum(x), lambda ctx, g: g, name="Total")
-    with pytest.raises(
-        cr.ShapeError, match=r"Total\.backward: .*argument 0 has shape \(\).*\(2,\)"
-    ):
-        cr.grad(Total.apply)(x0)
-
-
-@pytest.mark.parametrize(
-    ("backward", "jvp"),
-    [
-        (lambda ctx, g: (g * np.ones(2), g), None),
-        (lambda ctx, g: (), None),
-        (lambda ctx, g: np.ones(3) * g, None),
-        (lambda ctx, g: g * np.ones(2), lambda ctx, t: np.ones(3)),
-    ],
-)
-def test_wrong_number_or_shape_is_named_in_forward_mode_too(backward, jvp):
-    Wrong = function(lambda ctx, x: np.sum(x), backward, jvp, name="Wrong")
-    with pytest.raises(cr.ChainruleError, match=r"Wrong\.(backward|jvp).*(adjoints|shape)"):
-        cr.jvp(Wrong.apply, (x0,), (x0,))
-
-
-def test_a_missing_backward_is_named():
-    Half = type("Half", (cr.Function,), {"forward": staticmethod(lambda ctx, x: x * 2)})
-    with pytest.raises(cr.DerivativeError, match="Half"):
-        cr.grad(Half.apply)(1.0)
-
-
-def test_an_argument_changed_before_backward_is_found():
-    Scale = function(saving(lambda x, w: x * w), lambda ctx, g: (g * ctx.saved[1], None))
-    w, x = np.array([1.0, 2.0]), cr.variable(np.ones(2))
-    y = np.sum(Scale.apply(x, w))
-    w[0] = 50.0
-    with pytest.raises(cr.MutationError, match=r"Scale\.apply"):
-        y.backward()
-
-
-def test_a_saved_array_that_is_no_argument_is_watched_too():
-    w, x = np.array([1.0, 2.0]), cr.variable(np.ones(2))
-
-    def forward(ctx, x):
-        ctx.save_for_backward(w)
-        return x * w
-
-    y = np.sum(function(forward, lambda ctx, g: g * ctx.saved[0]).apply(x))
-    w[0] = 50.0
-    with pytest.raises(cr.MutationError):
-        y.backward()
-
-
-def test_forward_cannot_write_into_its_argument():
-    def forward(ctx, x):
-        x[0] = 7.0
-        return x * x
-
-    x = cr.variable(np.ones(2))
-    with pytest.raises(cr.ChainruleError, match="read-only"):
-        function(forward, lambda ctx, g: g).apply(x)
-    assert x.value[0] == 1.0

@@ -7,6 +7,7 @@ import pytest
 
 import chainrule as cr
 from chainrule.core.op import Gate, Partials
+from tests.explain.planted import planted
 
 SEEDS = range(12)
 
@@ -80,6 +81,26 @@ def test_several_kinks_at_once(n):
 def test_ties_of_three(f):
     for seed in SEEDS:
         cr.check_grads(f, np.ones(3), seed=seed, order=1)
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize("name", ["max", "min", "cummax"])
+@pytest.mark.xfail(reason="bug: where values tie neither the edge nor the whole is checked")
+def test_a_wrong_share_of_a_tie_is_found(name, mode):
+    for point in (np.ones(3), np.array([1.0, 1.0, 0.0]), np.array([[2.0, 2.0]])):
+        for factor in (0.5, 3.0):
+            wrong = planted(cr.OPS[name], 0, mode, factor)
+            with pytest.raises(cr.GradientCheckError, match=f"{mode} rule of {name}"):
+                cr.check_grads(lambda x, op=wrong: op(x, axis=-1), point, modes=mode, order=1)
+
+
+@pytest.mark.xfail(reason="bug: one tie anywhere, or one step, and the whole is not checked")
+def test_a_tie_or_a_step_hides_no_mistake_elsewhere():
+    check = cr.check_grads(lambda x: np.max(x) + x[0], np.ones(2))
+    assert (check.inputs, check.directions) == (2, 2)
+    for f in (np.max, np.sort, np.linalg.norm, np.floor, np.sign):
+        with pytest.raises(cr.GradientCheckError, match="mode gives"):
+            cr.check_grads(lambda x, f=f: f(x - 1) + 9 * x[0] * cr.stop_gradient(x[1]), np.ones(2))
 
 
 @pytest.mark.parametrize(
