@@ -126,7 +126,6 @@ def test_a_backward_that_cannot_be_recorded_is_no_second_derivative(backward):
         cr.grad(cr.grad(lambda x: Sine.apply(x) ** 2))(0.5)
 
 
-@pytest.mark.xfail(reason="bug: only ctx.saved is looked at: the second derivative is 0")
 def test_a_variable_kept_as_an_attribute_is_not_detached_either():
     def forward(ctx, x):
         ctx.x = x

@@ -143,7 +143,11 @@ def _op_of(cls: type[Function]) -> Op:
         outs = out if isinstance(out, tuple) else (out,)
         if cls.jvp is not None:
             found = _guarded(cls, "jvp", ctx, *static.filled(ts))
-            tangents = list(found) if isinstance(out, tuple) else [found]
+            tangents = list(found) if isinstance(found, (tuple, list)) else [found]
+            if len(tangents) != len(outs):
+                raise ArgumentError(
+                    f"{cls.__name__}.jvp returned {len(tangents)} tangents for {len(outs)} results"
+                )
             tangents = [
                 _checked(cls, "jvp", k, t, o)
                 for k, (t, o) in enumerate(zip(tangents, outs, strict=True))
@@ -223,7 +227,8 @@ def _read_only(x: Any) -> Any:
 
 def _marks(ctx: Context) -> list[Any]:
     """Fingerprints of the arrays a context holds, to notice a change before they are used."""
-    return [fingerprint(v) for v in ctx.saved if isinstance(v, np.ndarray) and v.dtype != object]
+    held = [*vars(ctx).values(), *ctx.saved]
+    return [fingerprint(v) for v in held if isinstance(v, np.ndarray) and v.dtype != object]
 
 
 def _zeros(like: Any) -> Any:
@@ -233,7 +238,8 @@ def _zeros(like: Any) -> Any:
 
 def _guarded(cls: type[Function], method: str, ctx: Context, *args: Any) -> Any:
     """Call a user's method; if it fails on Variables only, say what that means."""
-    on_variables = any(isinstance(a, Variable) for a in (*args, *ctx.saved))
+    held = [*vars(ctx).values(), *ctx.saved]
+    on_variables = any(isinstance(a, Variable) for a in (*args, *held))
     try:
         with recording(inside=current.get().inside or on_variables):  # float(x) is refused
             return getattr(cls, method)(ctx, *args)

@@ -17,12 +17,13 @@ from chainrule.diff.gradient import jvp, vjp
 from chainrule.diff.reverse import contributions, fit
 from chainrule.diff.run import Run
 from chainrule.errors import ArgumentError, DerivativeError, GradientCheckError
-from chainrule.explain.differences import Arrays, central, directions, inner, one_sided
+from chainrule.explain.differences import Arrays, central, directions, inner, nearby, one_sided
 from chainrule.record.recorder import as_operand
 from chainrule.record.trace import becomes_leaf, trace
 from chainrule.record.variable import Variable
 
 MODES = ("reverse", "forward")
+NOWHERE: Arrays = [0.0]
 COORDINATES = 200  # inputs up to which every coordinate is checked; above, random directions
 
 
@@ -148,8 +149,7 @@ class _Checker:
         self.kinks = [n for n in graph.nodes if run.at_kink(n)]
         self.check.kinks += [_named(n) for n in self.kinks]
         self._check_edges(graph, run, set(self.kinks))
-        shared = any(not n.rule.elementwise for n in self.kinks)  # ties of several
-        if not shared and (self.k == 1 or not self.check.kinks):  # the gradient jumps at a kink
+        if self.k == 1 or not self.check.kinks:  # at a kink the gradient jumps
             self._check_whole()
 
     # -- the function as a whole -------------------------------------------------------------
@@ -160,8 +160,9 @@ class _Checker:
         for u in self._chosen_directions(count):
             self.check.directions += 1
 
-            def at(t: float, u: Arrays = u) -> Arrays:
-                moved = [v + t * d for v, d in zip(self.point, u, strict=True)]
+            def at(t: float, off: Any = None, u: Arrays = u) -> Arrays:
+                offs = [0.0] * len(u) if off is None else off
+                moved = [v + o + t * d for v, o, d in zip(self.point, offs, u, strict=True)]
                 return [_array(o) for o in self.f(*moved)]
 
             found: dict[str, Any] = {}
@@ -196,20 +197,30 @@ class _Checker:
                 continue  # one result of several: selecting it is no calculus
             if not all(_finite(v) for v in (*inputs, run.value(node))):
                 continue  # differences say nothing at a pole
-            if node in kinks and not node[RULE].elementwise:
-                continue  # several values tie: their shares mix slopes that no difference shows
             for position in node[RULE].positions:
                 self.check.edges += 1
-                self._check_edge(node, position, inputs, node in kinks)
+                x = np.asarray(inputs[position])
+                tied = node in kinks and not node[RULE].elementwise
+                for u in self._edge_directions(x, tied):
+                    self._check_edge(node, position, inputs, u, node in kinks)
 
-    def _check_edge(self, node: Node, position: int, inputs: list[Any], at_kink: bool) -> None:
+    def _edge_directions(self, x: Any, tied: bool) -> list[Any]:
+        """One at random; where values tie also all together, and some alone."""
+        found = directions([x], self.rng)
+        if tied:
+            alone = np.eye(x.size, dtype=x.dtype)[:16].reshape(-1, *x.shape)
+            found += [np.ones(x.shape, x.dtype), *alone]
+        return found
+
+    def _check_edge(
+        self, node: Node, position: int, inputs: list[Any], u: Any, at_kink: bool
+    ) -> None:
         x = np.asarray(inputs[position])
-        (u,) = directions([x], self.rng)
         bound = node.with_saved(node[RULE].keep(*inputs, node.op.forward(*inputs, **node.attrs)))
         slot = node[RULE].positions.index(position)
 
-        def at(t: float) -> Arrays:
-            moved = [*inputs[:position], (x + t * u)[()], *inputs[position + 1 :]]
+        def at(t: float, off: Arrays = NOWHERE) -> Arrays:
+            moved = [*inputs[:position], (x + off[0] + t * u)[()], *inputs[position + 1 :]]
             out = node.op.forward(*moved, **node.attrs)
             return [np.asarray(o) for o in (out if isinstance(out, tuple) else (out,))]
 
@@ -248,7 +259,7 @@ class _Checker:
         scale *= max(1.0, min((float(np.max(np.abs(v), initial=0.0)) for v in x), default=1.0))
         with np.errstate(all="ignore"):
             slope = central(at, scale)
-            sides = one_sided(at, scale) if at_kink else None
+            slopes = [*one_sided(at, scale), *nearby(at, x, scale, self.rng)] if at_kink else None
         self.check.evaluations += slope.evaluations
         v = directions([np.asarray(s) for s in slope.value], self.rng)
         for mode, what in found.items():
@@ -258,21 +269,28 @@ class _Checker:
                 ]
             else:
                 pairs = list(zip(what, slope.value, slope.error, strict=True))
-            bounds = self._enclosed(sides, v if callable(what) else None)
+            bounds = self._enclosed(slopes, v if callable(what) else None)
             for i, (ours, theirs, error) in enumerate(pairs):
                 self._judge(mode, ours, theirs, error, bounds[i] if bounds else None, edge)
 
     @staticmethod
-    def _enclosed(sides: Any, v: Arrays | None) -> list[tuple[Any, Any]] | None:
-        """At a kink: between which values a derivative (along v, if given) must lie, per lane."""
-        if sides is None:
+    def _enclosed(slopes: Any, v: Arrays | None) -> list[tuple[Any, Any]] | None:
+        """At a kink: between which values a derivative (along v, if given) must lie.
+
+        `slopes` are those on both sides, of which each lane may take either, and some of the
+        neighbourhood, of which it is a mean.
+        """
+        if slopes is None:
             return None
-        bounds = [(np.minimum(a, b), np.maximum(a, b)) for a, b in zip(*sides, strict=True)]
         if v is None:
-            return bounds
-        low = sum(np.sum(np.minimum(w * a, w * b)) for w, (a, b) in zip(v, bounds, strict=True))
-        high = sum(np.sum(np.maximum(w * a, w * b)) for w, (a, b) in zip(v, bounds, strict=True))
-        return [(low, high)]
+            lanes = list(zip(*slopes, strict=True))
+            return [(np.min(lane, axis=0), np.max(lane, axis=0)) for lane in lanes]
+        left, right, *around = slopes
+        mixed = [(w * a, w * b) for w, a, b in zip(v, left, right, strict=True)]
+        low = float(sum(np.sum(np.minimum(a, b)) for a, b in mixed))
+        high = float(sum(np.sum(np.maximum(a, b)) for a, b in mixed))
+        along = [inner(v, s) for s in around]
+        return [(min(low, *along), max(high, *along))]
 
     def _judge(
         self, mode: str, ours: Any, theirs: Any, error: Any, between: Any, edge: Any

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Arrays = list[Any]
-Evaluate = Callable[[float], Arrays]  # the function at x + t·u, as a list of arrays
+Evaluate = Callable[..., Arrays]  # at(t, off): the function at x + off + t·u, a list of arrays
 
+NEARBY = 24  # points around a kink at which slopes are taken
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5)
 
 
@@ -57,6 +58,16 @@ def one_sided(at: Evaluate, scale: float) -> tuple[Arrays, Arrays]:
     right = [(p - q) / h for p, q in zip(ahead, here, strict=True)]
     left = [(q - p) / h for p, q in zip(behind, here, strict=True)]
     return left, right
+
+
+def nearby(at: Evaluate, point: Arrays, scale: float, rng: np.random.Generator) -> list[Arrays]:
+    """The slopes along the direction at points around this one: a kink's derivative mixes them."""
+    h, reach = 1e-7 * scale, 1e-5 * scale
+    slopes = []
+    for _ in range(NEARBY):
+        off = [reach * rng.uniform(-1, 1, np.shape(x)) for x in point]
+        slopes.append([(p - q) / (2 * h) for p, q in zip(at(h, off), at(-h, off), strict=True)])
+    return slopes
 
 
 def directions(arrays: Sequence[Any], rng: np.random.Generator) -> Arrays:
