@@ -253,9 +253,9 @@ entry(
         lambda x: x * np.any(x > 0) + np.all(x < 5) * np.sin(x) + np.count_nonzero(x) * 0.1 * x,
         lambda x: x * (x > 0).any() + (x < 5).all() * np.sin(x) + cr.count_nonzero(x) * 0.1 * x,
     ),
-    torch=lambda t, x: x * bool((x > 0).any()) + t.sin(x) + x.numel() * 0.1 * x,
-    jax=lambda j, x: x * (x > 0).any() + j.numpy.sin(x) + x.size * 0.1 * x,
-    ok=lambda x: far_from(x, 0.0),
+    torch=lambda t, x: x * (x > 0).any() + (x < 5).all() * t.sin(x) + x.numel() * 0.1 * x,
+    jax=lambda j, x: x * (x > 0).any() + (x < 5).all() * j.numpy.sin(x) + x.size * 0.1 * x,
+    ok=lambda x: far_from(x, 0.0, 5.0),
 )
 
 

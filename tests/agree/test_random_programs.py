@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
+import chainrule as cr
 from chainrule.core.op import OPS, Partials
 from chainrule.record.protocol import unary_rules
 from tests.agree.compare import examined, second_order
@@ -67,6 +69,35 @@ def test_second_derivatives_agree(block):
             continue
         wrong = [check for check in second_order(program) if not check.agrees]
         assert not wrong, f"program {number}: {wrong}\n{program}"
+
+
+# -- what the programs have found ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["expit", "log1p", "expm1", "cbrt", "exp2"])
+def test_a_function_of_scipy_gives_the_same_bits_each_time(name):
+    """The first call went to the op's own function, later ones to SciPy's of the same name."""
+    x = cr.variable(np.linspace(0.1, 0.9, 1000))
+    function = getattr(scipy.special, name)
+    first, second = function(x), function(x)
+    np.testing.assert_array_equal(first.value, second.value)
+    graph = cr.trace(function, x.value)
+    np.testing.assert_array_equal(graph.forward(x.value).outputs, second.value)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: (x // 2.0) * x, lambda x: (2.0 // x) * x, lambda x: (x // x) * x]
+)
+def test_second_derivative_through_the_floor_division_operator(f):
+    """The second use of `//` takes the operator's short path, which named parents of a zero rule."""
+    assert [float(cr.grad(cr.grad(f))(3.3)) for _ in range(3)] == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (2, 1)])
+def test_a_graph_with_unravel_index_is_sound(shape):
+    """Its spec was tried on the index 1, which an axis of one element does not have."""
+    x = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)
+    cr.trace(lambda x: x[np.unravel_index(np.argmax(x), x.shape)], x).verify()
 
 
 # -- the generator ---------------------------------------------------------------------------------

@@ -117,6 +117,13 @@ def test_running_changes_nothing(graph):
     assert graph.forward(2.0, 3.0).outputs == (np.sin(6.0) * 8.0, 2.0)
 
 
+def test_a_traced_constant_does_not_follow_the_array_it_came_from():
+    scale = np.array([1.0, 2.0])
+    graph = cr.trace(lambda x: x * scale, np.ones(2))
+    scale[:] = 9.0
+    np.testing.assert_array_equal(graph.forward(np.ones(2)).outputs, [1.0, 2.0])
+
+
 def test_unused_leaves_and_repeated_outputs():
     graph = cr.trace(lambda x, y: (y, y, 1.0), 1.0, 2.0)
     assert len(graph.leaves) == 2

@@ -63,6 +63,7 @@ def test_within_keeps_what_both_masks_keep(drawn):
     (value, alive), (_, other) = drawn
     made = within(masked(value, alive), other)
     np.testing.assert_array_equal(unmasked(made), np.where(alive & other, value, 0.0))
+    np.testing.assert_array_equal(getattr(made, "alive", True), alive & other)
 
 
 @pytest.mark.parametrize(

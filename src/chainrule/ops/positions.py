@@ -125,6 +125,7 @@ unravel_index = rules(
         sample(np.array([[5, 0], [1, 2]]), shape=(2, 3), order="F"),
         sample(np.array([3]), shape=4),
     ],
+    spec=lambda indices, shape, **_: (Spec(indices.shape, np.dtype(np.intp)),) * np.size(shape),
     bad=lambda: [sample(np.ones(1), shape=(2,))],
     numpy=(np.unravel_index,),
 )

@@ -181,7 +181,6 @@ OPERATORS: dict[str, tuple[Op, str]] = {
     "sub": (arithmetic.subtract, "-"),
     "mul": (arithmetic.multiply, "*"),
     "truediv": (arithmetic.divide, "/"),
-    "floordiv": (arithmetic.floor_divide, "//"),
     "mod": (arithmetic.remainder, "%"),
     "pow": (arithmetic.power, "**"),
 }
@@ -214,6 +213,11 @@ def install(name: str) -> None:
 
 for _name in OPERATORS:
     install(_name)
+# Without a derivative, and so without parents: not for the short path.
+_method, _reflected = plain_operator(arithmetic.floor_divide)
+Variable.__floordiv__ = _method  # type: ignore[attr-defined]
+Variable.__rfloordiv__ = _reflected  # type: ignore[attr-defined]
+Variable.__ifloordiv__ = in_place_operator(arithmetic.floor_divide)  # type: ignore[attr-defined]
 for _name, _op in comparison.BY_OPERATOR.items():
     _method, _reflected = plain_operator(_op)
     setattr(Variable, f"__{_name}__", _method)

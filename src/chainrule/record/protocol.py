@@ -76,7 +76,8 @@ def array_ufunc(
     if method == "__call__":
         if kwargs:
             return with_keywords(variable, op, inputs, kwargs, line)
-        if len(op.inputs) == 1 and type(op.derivative) is Partials and op.variant is None:
+        simple = len(op.inputs) == 1 and type(op.derivative) is Partials and op.variant is None
+        if simple and op.forward is ufunc:  # SciPy's log1p is not NumPy's to the last bit
             unary_rules[ufunc] = rule_for(op, (True,), exact=True)
         return call(variable, op, inputs, {}, line)
     name = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {}).get(ufunc.__name__)
