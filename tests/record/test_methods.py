@@ -216,7 +216,6 @@ def test_an_object_array_meets_a_variable_as_a_stack():
     np.testing.assert_array_equal(x.grad, [3.0, 3.0])
 
 
-@pytest.mark.xfail(reason="first_recorded does not look into object arrays")
 def test_an_op_of_an_object_array():
     x = cr.variable([0.5, 1.5])
     assert isinstance(cr.erf(np.array([x[0], x[1]])), cr.Variable)

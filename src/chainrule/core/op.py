@@ -26,7 +26,7 @@ result depends on; elementwise and selecting ops need none.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -35,12 +35,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from chainrule.errors import ArgumentError, GraphError
+from chainrule.core.parts import OBJECT
+from chainrule.errors import ArgumentError, DetachError, GraphError
 
 if TYPE_CHECKING:
     from chainrule.core.rule import Rule
 
 Function = Callable[..., Any]
+_MISSING: Any = inspect.Parameter.empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +162,20 @@ class Op:
     def __post_init__(self) -> None:
         if self.samples is None:
             raise GraphError(f"op {self.name} has no samples, so nothing would test it")
-        for name in self.inputs:
-            if name in RESERVED and name != "xs":
-                raise GraphError(f"op {self.name}: an input cannot be called {name}")
+        for kind, names in (("input", self.inputs), ("attr", self._attr_names())):
+            for name in RESERVED.intersection(names) - {"xs"}:
+                raise GraphError(f"op {self.name}: an {kind} cannot be called {name}")
         object.__setattr__(self, "__doc__", self.doc or f"{self.name}({', '.join(self.inputs)})")
         object.__setattr__(self, "__name__", self.name)
+
+    def _attr_names(self) -> tuple[str, ...]:
+        """The names of `attrs`, without `inspect.signature`: importing asks it of every op."""
+        code = getattr(self.forward, "__code__", None)
+        if code is None:
+            return ()
+        first = code.co_argcount if self.variadic else len(self.inputs)
+        names: tuple[str, ...] = code.co_varnames[first : code.co_argcount + code.co_kwonlyargcount]
+        return names
 
     @cached_property
     def attrs(self) -> dict[str, Any]:
@@ -181,7 +192,7 @@ class Op:
     @cached_property
     def optional(self) -> bool:
         """Whether every attr has a default."""
-        return inspect.Parameter.empty not in self.attrs.values()
+        return _MISSING not in self.attrs.values()
 
     def bind(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -189,44 +200,72 @@ class Op:
         """Split a call into its inputs and its attrs, as the signature of `forward` says."""
         if self.optional and not kwargs and len(args) == len(self.inputs) and not self.variadic:
             return list(args), dict(self.attrs)
-        if not self.variadic:
-            inputs, rest = list(args[: len(self.inputs)]), tuple(args[len(self.inputs) :])
-        elif args and isinstance(args[0], (list, tuple)):
-            inputs, rest = list(args[0]), tuple(args[1:])  # concatenate([a, b], axis)
-        else:
-            inputs, rest = list(args), ()
+        left = dict(kwargs)
+        inputs, rest = (self._sequence if self.variadic else self._named_inputs)(args, left)
         if len(rest) > len(self.attrs):
             most = len(self.inputs) + len(self.attrs)
             raise ArgumentError(f"{self.name} takes at most {most} arguments, got {len(args)}")
         attrs = dict(zip(self.attrs, rest, strict=False))
-        for key, value in kwargs.items():
-            if key in self.attrs and key not in attrs:
-                attrs[key] = value
-            elif key in self.inputs[len(inputs) :][:1]:
-                inputs.append(value)
-            else:
-                known = ", ".join((*self.inputs, *self.attrs))
-                raise ArgumentError(f"{self.name} has no argument {key!r}; it takes {known}")
-        return self._completed(inputs, attrs)
+        for key, value in left.items():
+            if key not in self.attrs or key in attrs:
+                raise self._misnamed(key)
+            attrs[key] = value
+        return inputs, self._completed(attrs)
 
-    def _completed(
-        self, inputs: list[Any], attrs: dict[str, Any]
-    ) -> tuple[list[Any], dict[str, Any]]:
-        """The call with its defaults filled in, or an error that says what is missing."""
-        attrs = {key: attrs.get(key, default) for key, default in self.attrs.items()}
-        missing = [key for key, value in attrs.items() if value is inspect.Parameter.empty]
+    def _sequence(
+        self, args: Sequence[Any], left: dict[str, Any]
+    ) -> tuple[list[Any], Sequence[Any]]:
+        """The inputs of an op that takes any number, given one by one or as a list."""
+        if not args and self.inputs[0] in left:
+            args = (left.pop(self.inputs[0]),)
+        if args and isinstance(args[0], (list, tuple)):
+            return list(args[0]), args[1:]  # concatenate([a, b], axis)
+        return list(args), ()
+
+    def _named_inputs(
+        self, args: Sequence[Any], left: dict[str, Any]
+    ) -> tuple[list[Any], Sequence[Any]]:
+        """The inputs given by position, then those given by name, in whatever order."""
+        count = len(self.inputs)
+        by_name = [name for name in self.inputs[len(args) :] if name in left]
+        if len(args) + len(by_name) < count:
+            unknown = [key for key in left if key not in by_name and key not in self.attrs]
+            if unknown:
+                raise self._misnamed(unknown[0])
+            listed, got = ", ".join(self.inputs), len(args) + len(by_name)
+            raise ArgumentError(f"{self.name} needs {count} arrays ({listed}), got {got}")
+        return [*args[:count], *(left.pop(name) for name in by_name)], args[count:]
+
+    def _misnamed(self, key: str) -> ArgumentError:
+        if key in self.inputs or key in self.attrs:
+            return ArgumentError(f"{self.name} got two values for {key!r}")
+        known = ", ".join((*self.inputs, *self.attrs))
+        return ArgumentError(f"{self.name} has no argument {key!r}; it takes {known}")
+
+    def _completed(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The attrs with their defaults filled in, or an error that says what is wrong."""
+        attrs = self.attrs | given
+        missing = () if self.optional else [k for k, v in attrs.items() if v is _MISSING]
         if missing:
             raise ArgumentError(f"{self.name} needs the argument {missing[0]!r}")
-        if not self.variadic and len(inputs) < len(self.inputs):
-            listed = ", ".join(self.inputs)
-            raise ArgumentError(
-                f"{self.name} needs {len(self.inputs)} arrays ({listed}), got {len(inputs)}"
-            )
-        return inputs, attrs
+        if first_recorded(given.values()) is not None:
+            self._refuse_gradients(given)
+        return attrs
+
+    def _refuse_gradients(self, attrs: dict[str, Any]) -> None:
+        for key, value in attrs.items():
+            found = first_recorded((value,))
+            if found is not None and found.dtype.kind in "fc":
+                raise DetachError(
+                    f"{self.name}: {key!r} is a fixed setting, and the gradient of the Variable "
+                    f"given for it would be lost; pass its number, {key}=v.value, if that is meant"
+                )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply to arrays (computed at once) or to Variables (computed and recorded)."""
         variable = first_recorded(args)
+        if variable is None and kwargs:
+            variable = first_recorded(kwargs.values())
         if variable is not None:
             return variable.__chainrule_record__(self, args, kwargs)
         if self.expand is not None:
@@ -238,15 +277,21 @@ class Op:
         return f"<op {self.name}({', '.join((*self.inputs, *self.attrs))})>"
 
 
-def first_recorded(args: Sequence[Any]) -> Any:
-    """The first Variable among the arguments, or inside a list of them."""
+def first_recorded(args: Iterable[Any]) -> Any:
+    """The first Variable among the arguments, or inside a list or an object array of them."""
     for value in args:
-        if hasattr(value, "__chainrule_record__"):
+        kind = type(value)
+        if kind is np.ndarray:
+            if value.dtype is not OBJECT:
+                continue
+            value = value.ravel().tolist()
+        elif hasattr(value, "__chainrule_record__"):
             return value
-        if isinstance(value, (list, tuple)):
-            found = first_recorded(value)
-            if found is not None:
-                return found
+        elif not issubclass(kind, (list, tuple)):
+            continue
+        found = first_recorded(value)
+        if found is not None:
+            return found
     return None
 
 

@@ -86,7 +86,7 @@ def array_of(x: Any) -> Any:
     return x if hasattr(x, "shape") else np.asarray(x)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MaskableOp(Op):
     """A reduction that takes NumPy's `where`: a lane outside it is replaced by `neutral` first.
 
