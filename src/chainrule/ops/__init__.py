@@ -44,6 +44,7 @@ FAMILIES = (
     "shape",
     "singular_values",
     "softmax",
+    "spacing",
     "special_bessel",
     "special_error",
     "special_gamma",

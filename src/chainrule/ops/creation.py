@@ -10,34 +10,28 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.masked import plain
 from chainrule.core.op import Sample, sample
-from chainrule.core.spec import Spec
 from chainrule.ops.define import composite
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
 from chainrule.ops.shape import broadcast_to
-from chainrule.ops.structure import astype
+from chainrule.ops.structure import cast_into, only_device
 from chainrule.ops.structure import copy as copy_of
-
-
-def _spec_like(x: Any, dtype: Any, shape: Any) -> Spec:
-    x = as_array(x)
-    if isinstance(shape, (int, np.integer)):
-        shape = (int(shape),)
-    return Spec(x.shape if shape is None else tuple(shape), np.dtype(dtype or x.dtype))
 
 
 def _filled_with(number: int) -> Any:
     def expand(
         x: Any,
         dtype: Any = None,
-        order: str = "K",
+        order: Any = "K",
         subok: bool = True,
         shape: Any = None,
         device: Any = None,
     ) -> Any:
-        like = _spec_like(x, dtype, shape)
-        return np.full(like.shape, number, like.dtype)
+        only_device(device)
+        value = plain(as_array(x))
+        return np.full_like(value, number, dtype=dtype, order=order, subok=subok, shape=shape)
 
     return expand
 
@@ -74,9 +68,10 @@ def _full_like(
     shape: Any = None,
     device: Any = None,
 ) -> Any:
-    like = _spec_like(x, dtype, shape)
-    value = as_array(fill_value)
-    return copy_of(broadcast_to(astype(value, dtype=like.dtype), like.shape))
+    only_device(device)
+    like = np.empty_like(plain(as_array(x)), dtype=dtype, order=order, subok=subok, shape=shape)  # type: ignore[call-overload]
+    filled = broadcast_to(cast_into(as_array(fill_value), like.dtype), like.shape)
+    return copy_of(filled, order="F" if like.flags.fnc else "C")
 
 
 full_like = composite(

@@ -135,18 +135,18 @@ def as_array(value: Any) -> Any:
     """A nested sequence (or object array) as one array; Variables inside keep their gradient."""
     if hasattr(value, "dtype") and value.dtype != OBJECT:
         return value
-    if not _holds_variable(value):
+    if not holds_variable(value):
         return np.asarray(value)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return value.item()
     return stack([as_array(v) if isinstance(v, (list, tuple, np.ndarray)) else v for v in value])
 
 
-def _holds_variable(value: Any) -> bool:
+def holds_variable(value: Any) -> bool:
     if isinstance(value, np.ndarray):
-        return value.dtype == OBJECT and any(_holds_variable(v) for v in value.flat)
+        return value.dtype == OBJECT and any(holds_variable(v) for v in value.flat)
     if isinstance(value, (list, tuple)):
-        return any(_holds_variable(v) for v in value)
+        return any(holds_variable(v) for v in value)
     return hasattr(value, "__chainrule_record__")
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from chainrule.core.op import sample
 from chainrule.core.parts import Parts
 from chainrule.core.spec import Spec
-from chainrule.ops.define import ZERO, linear, rules
+from chainrule.errors import ArgumentError, DTypeError
+from chainrule.ops.define import ZERO, composite, linear, rules
 from chainrule.ops.samples import draw, holomorphic, reals
 
 
@@ -28,6 +29,44 @@ astype = linear(
     ],
     spec=lambda x, dtype: Spec(x.shape, np.dtype(dtype)),
 )
+
+
+def only_device(device: Any) -> None:
+    """NumPy knows one device, and so do we."""
+    if device not in (None, "cpu"):
+        raise ArgumentError(f'device={device!r}: only "cpu" is there')
+
+
+def _numpy_astype(x: Any, dtype: Any, copy: bool = True, device: Any = None) -> Any:
+    only_device(device)
+    return x if not copy and x.dtype == dtype else astype(x, dtype=np.dtype(dtype))
+
+
+numpy_astype = composite(
+    "numpy_astype",
+    _numpy_astype,
+    samples=lambda: [
+        sample(draw((3,), -2, 2), dtype=np.float32),
+        sample(draw((3,), -2, 2), dtype=np.float64, copy=False),
+    ],
+    numpy=(np.astype,),
+    reference=lambda x, dtype, copy=True: np.asarray(x, dtype),
+    doc="np.astype as NumPy calls it; recorded as `astype`.",
+)
+
+
+def cast_into(value: Any, dtype: np.dtype[Any]) -> Any:
+    """`value` as an array of `dtype` takes it in, which may round it but not drop a part of it."""
+    if value.dtype == dtype:
+        return value
+    if value.dtype.kind == "c" and dtype.kind != "c":
+        raise DTypeError(
+            f"a {value.dtype.name} value would lose its imaginary part in an array of "
+            f"{dtype.name}; take np.real of it, or make the array complex: x.astype(complex)"
+        )
+    return astype(value, dtype=dtype)
+
+
 stop_gradient = rules(
     "stop_gradient",
     lambda x: x,
@@ -76,4 +115,16 @@ item = rules(
     samples=list,
     doc="One result of an op that has several.",
 )
-copy = linear("copy", lambda x: np.array(x)[()], lambda g: g, samples=holomorphic, numpy=(np.copy,))
+
+
+def _copy(x: Any, order: str = "K") -> Any:
+    return np.array(x, order=order)[()]  # type: ignore[call-overload]
+
+
+copy = linear(
+    "copy",
+    _copy,
+    lambda g: g,
+    samples=lambda: [*holomorphic(), sample(draw((2, 3), -2, 2), order="F")],
+    numpy=(np.copy,),
+)

@@ -2,39 +2,138 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from chainrule.core.node import Node
+from chainrule.core.node import Line, Node
 from chainrule.core.op import OPS
 from chainrule.core.rule import rule_for
-from chainrule.ops.structure import constant
+from chainrule.errors import ArgumentError, ChainruleError, UnsupportedError
+from chainrule.ops.joining import holds_variable
+from chainrule.ops.structure import cast_into, constant, only_device
+from chainrule.record.protocol import array_function
 from chainrule.record.recorder import as_operand
 from chainrule.record.state import current, user_line
 from chainrule.record.variable import Variable
 
 
-def array(object: Any, dtype: Any = None, *, copy: bool = True, **options: Any) -> Any:
+def with_line(create: Callable[..., Any]) -> Callable[..., Any]:
+    """A creation function whose errors name the user's line."""
+
+    @wraps(create)
+    def created(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return create(*args, **kwargs)
+        except ChainruleError as error:
+            shown = Line(*user_line()).shown()
+            if shown not in str(error):
+                error.args = (f"{create.__name__}: {error}\n  {shown}", *error.args[1:])
+            raise
+
+    return created
+
+
+@with_line
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: Any = "K",
+    ndmin: int = 0,
+    like: Any = None,
+    **options: Any,
+) -> Any:
     """As `np.array`; nested lists that hold Variables become one Variable."""
-    found = object
-    if isinstance(object, (list, tuple)) or (
-        isinstance(object, np.ndarray) and object.dtype == np.dtype("O")
-    ):
-        found = as_operand(object, Variable)
-    if isinstance(found, Variable):
-        found = (
-            found.astype(dtype) if dtype is not None and found.dtype != np.dtype(dtype) else found
-        )
-        return found.copy() if copy and found is object else found
-    return np.array(object, dtype, copy=copy, **options)
+    if not holds_variable(object):
+        if like is not None:
+            options["like"] = like
+        return np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options)
+    _refuse(like=like, **{k: v for k, v in options.items() if k != "subok"})
+    found = as_operand(object, Variable)
+    if dtype is not None and found.dtype != np.dtype(dtype):
+        found = found.astype(dtype)
+    flags = found._value.flags
+    layout = (order == "C" and not flags.c_contiguous) or (order == "F" and not flags.f_contiguous)
+    if copy is False and (found is not object or layout):
+        raise ArgumentError("copy=False, but this array cannot be had without copying")
+    if layout or (copy and found is object):
+        found = OPS["copy"](found, order=order)
+    return (
+        found if found.ndim >= ndmin else found.reshape((1,) * (ndmin - found.ndim) + found.shape)
+    )
 
 
-def asarray(a: Any, dtype: Any = None, **options: Any) -> Any:
+def _refuse(**options: Any) -> None:
+    """What NumPy takes and a Variable cannot: said aloud, not dropped."""
+    for option, value in options.items():
+        if value is not None and not isinstance(value, Variable):
+            raise UnsupportedError(f"Variables do not go with {option}={value!r}")
+
+
+@with_line
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: Any = None,
+    copy: Any = None,
+    **options: Any,
+) -> Any:
     """As `np.asarray`; a Variable is returned as it is."""
-    if isinstance(a, (list, tuple, Variable, np.ndarray)):
-        return array(a, dtype, copy=None, **options)  # type: ignore[arg-type]
-    return np.asarray(a, dtype, **options)
+    if not holds_variable(a):
+        return np.asarray(a, dtype, order, device=device, copy=copy, **options)
+    only_device(device)
+    return array(a, dtype, order=order or "K", copy=copy, **options)
+
+
+def asanyarray(
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: Any = None,
+    copy: Any = None,
+    **options: Any,
+) -> Any:
+    """As `np.asanyarray`; a Variable is returned as it is."""
+    if not holds_variable(a):
+        return np.asanyarray(a, dtype, order, device=device, copy=copy, **options)
+    return asarray(a, dtype, order, device=device, copy=copy, **options)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, **options: Any) -> Any:
+    """As `np.ascontiguousarray`, of Variables, too."""
+    if not holds_variable(a):
+        return np.ascontiguousarray(a, dtype, **options)
+    return array(a, dtype, copy=None, order="C", ndmin=1, **options)
+
+
+def asfortranarray(a: Any, dtype: Any = None, **options: Any) -> Any:
+    """As `np.asfortranarray`, of Variables, too."""
+    if not holds_variable(a):
+        return np.asfortranarray(a, dtype, **options)
+    return array(a, dtype, copy=None, order="F", **options)
+
+
+def looking_into_lists(function: Any) -> Any:
+    """A NumPy function that also finds the Variables inside of lists."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = (*args, *kwargs.values())
+        if any(type(a) in (list, tuple, np.ndarray) and holds_variable(a) for a in given):
+            return array_function(Variable, function, args, kwargs, user_line())
+        return function(*args, **kwargs)
+
+    return call
+
+
+# -- new arrays --------------------------------------------------------------------------------
 
 
 def assignable(value: np.ndarray) -> Any:
@@ -43,91 +142,67 @@ def assignable(value: np.ndarray) -> Any:
     if not state.inside or value.dtype.kind not in "fc":
         return value
     args = () if state.tracing is not None else None
-    node = Node(
-        (
-            rule_for(constant, ()),
-            (),
-            (),
-            {"value": value},
-            value.shape,
-            value.dtype,
-            *user_line(),
-            args,
-            None,
-        )
-    )
+    attrs = {"value": value}
+    rule = rule_for(constant, ())
+    node = Node(rule, (), (), attrs, value.shape, value.dtype, *user_line(), args)
     return Variable(value, node)
 
 
-def zeros(shape: Any, dtype: Any = float, order: str = "C") -> Any:
+def zeros(shape: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
     """As `np.zeros`; inside a differentiated function the result can be assigned Variables."""
-    return assignable(np.zeros(shape, dtype, order))  # type: ignore[call-overload]
+    return assignable(np.zeros(shape, dtype, order, **options))
 
 
-def ones(shape: Any, dtype: Any = float, order: str = "C") -> Any:
+def ones(shape: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
     """As `np.ones`; see `zeros`."""
-    return assignable(np.ones(shape, dtype, order))  # type: ignore[call-overload]
+    return assignable(np.ones(shape, dtype, order, **options))
 
 
-def empty(shape: Any, dtype: Any = float, order: str = "C") -> Any:
+def empty(shape: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
     """As `np.empty`, but filled with zeros: a recorded value must be the same on every run."""
-    return assignable(np.zeros(shape, dtype, order))  # type: ignore[call-overload]
+    return assignable(np.zeros(shape, dtype, order, **options))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Any:
+@with_line
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Any:
     """As `np.full`; a Variable to fill with keeps its gradient."""
-    if isinstance(fill_value, Variable):
-        filled = np.broadcast_to(fill_value, (shape,) if np.ndim(shape) == 0 else tuple(shape))  # type: ignore[call-overload]
-        return filled.copy() if dtype is None else filled.astype(dtype)
-    return assignable(np.full(shape, fill_value, dtype, order))  # type: ignore[arg-type]
+    if not holds_variable(fill_value):
+        return assignable(np.full(shape, fill_value, dtype, order, device=device, like=like))
+    only_device(device)
+    _refuse(like=like)
+    value = as_operand(fill_value, Variable)
+    value = value if dtype is None else cast_into(value, np.dtype(dtype))
+    filled = np.broadcast_to(value, (shape,) if np.ndim(shape) == 0 else tuple(shape))
+    return OPS["copy"](filled, order=order)
 
 
-def like(a: Any, value: float, dtype: Any, shape: Any) -> Any:
-    held = a._value if isinstance(a, Variable) else a
-    return assignable(np.full_like(held, value, dtype=dtype, shape=shape))
+# -- as another array --------------------------------------------------------------------------
 
 
-def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def zeros_like(a: Any, *args: Any, **options: Any) -> Any:
     """As `np.zeros_like`; see `zeros`."""
-    return like(a, 0, dtype, shape)
+    return assignable(OPS["zeros_like"](a, *args, **options))
 
 
-def ones_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def ones_like(a: Any, *args: Any, **options: Any) -> Any:
     """As `np.ones_like`; see `zeros`."""
-    return like(a, 1, dtype, shape)
+    return assignable(OPS["ones_like"](a, *args, **options))
 
 
-def empty_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def empty_like(a: Any, *args: Any, **options: Any) -> Any:
     """As `np.empty_like`, filled with zeros; see `empty`."""
-    return like(a, 0, dtype, shape)
+    return assignable(OPS["empty_like"](a, *args, **options))
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def full_like(a: Any, fill_value: Any, *args: Any, **options: Any) -> Any:
     """As `np.full_like`; a Variable to fill with keeps its gradient."""
-    if not isinstance(fill_value, Variable):
-        return like(a, fill_value, dtype, shape)
-    return full(
-        np.shape(a) if shape is None else shape, fill_value, dtype if dtype is not None else a.dtype
-    )
-
-
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, **options: Any) -> Any:
-    """As `np.linspace`; end points may be Variables."""
-    if not isinstance(start, Variable) and not isinstance(stop, Variable):
-        return np.linspace(start, stop, num, endpoint, **options)
-    steps = np.linspace(0.0, 1.0, num, endpoint).reshape(
-        (num,) + (1,) * max(np.ndim(start), np.ndim(stop))
-    )
-    return OPS["add"](OPS["multiply"](start, 1 - steps), OPS["multiply"](stop, steps))
-
-
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0) -> Any:
-    """As `np.logspace`; end points and base may be Variables."""
-    return OPS["power"](base, linspace(start, stop, num, endpoint))
-
-
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Any:
-    """As `np.geomspace` for positive end points, which may be Variables."""
-    if not isinstance(start, Variable) and not isinstance(stop, Variable):
-        return np.geomspace(start, stop, num, endpoint)
-    return np.exp(linspace(np.log(start), np.log(stop), num, endpoint))
+    filled = OPS["full_like"](a, fill_value, *args, **options)
+    return filled if isinstance(filled, Variable) else assignable(filled)
