@@ -86,8 +86,8 @@ def test_integers_and_counts():
         ((3,), {"ord": "fro"}, "norm of matrices"),
         ((2, 2), {"ord": 3}, "not a norm of matrices"),
         ((2, 2, 2), {"ord": 2}, "the two of a matrix"),
-        ((2, 2), {"axis": (0, 0)}, "are the same"),
-        ((3,), {"axis": 1}, "no axis 1"),
+        ((2, 2), {"axis": (0, 0)}, "repeated axis"),
+        ((3,), {"axis": 1}, "axis 1 is out of bounds"),
     ],
 )
 def test_a_norm_that_does_not_exist_is_explained(shape, attrs, reason):

@@ -109,12 +109,26 @@ def test_a_wrong_einsum_is_explained(subscripts, shapes, reason):
     assert "test_products.py" in str(caught.value)
 
 
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
 def test_cross_of_vectors_in_the_plane():
     a, b = np.array([1.0, 2.0]), np.array([3.0, 5.0])
     assert np.cross(cr.variable(a), b).value == -1.0
     np.testing.assert_array_equal(cr.grad(lambda a: np.cross(a, b))(a), [5.0, -3.0])
     mixed = np.cross(cr.variable(a), np.array([1.0, 2.0, 3.0])).value
     np.testing.assert_array_equal(mixed, [6.0, -3.0, 0.0])
+
+
+def test_cross_of_vectors_in_the_plane_warns_as_numpy_does():
+    with pytest.warns(DeprecationWarning, match="2-dimensional"):
+        np.cross(cr.variable([1.0, 2.0]), [3.0, 5.0])
+    with pytest.raises(cr.ShapeError, match="three components"):
+        np.linalg.cross(cr.variable([1.0, 2.0]), [3.0, 5.0])
+
+
+def test_multi_dot_of_two_is_dot():
+    a, b = np.arange(24.0).reshape(2, 3, 4), np.arange(20.0).reshape(5, 4, 1)
+    found = np.linalg.multi_dot([cr.variable(a), b])
+    np.testing.assert_array_equal(found.value, np.linalg.multi_dot([a, b]))
 
 
 def test_products_with_lists():

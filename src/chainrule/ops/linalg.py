@@ -12,6 +12,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from chainrule.core.op import Sample, sample
 from chainrule.core.rule import conjugate
@@ -194,8 +195,8 @@ tensorinv = composite(
 def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     a, b = array(a), array(b)
     if axes is not None:
-        moved = [int(k) % a.ndim for k in axes]
-        a = np.transpose(a, [k for k in range(a.ndim) if k not in moved] + moved)
+        moved = normalize_axis_tuple(axes, a.ndim, "axes")
+        a = np.transpose(a, [*(k for k in range(a.ndim) if k not in moved), *moved])
     columns = a.shape[b.ndim :]
     flat = np.reshape(a, (b.size, math.prod(columns)))
     return np.reshape(solve(flat, np.reshape(b, -1)), columns)
@@ -208,6 +209,10 @@ tensorsolve = composite(
     samples=lambda: [
         sample(np.reshape(matrices(6, 6), (2, 3, 6)), draw((2, 3), -2, 2)),
         sample(np.reshape(matrices(6, 6), (6, 2, 3)), draw((2, 3), -2, 2), axes=(0,)),
+    ],
+    bad=lambda: [
+        sample(np.ones((6, 2, 3)), np.ones((2, 3)), axes=(3,)),
+        sample(np.ones((2, 3, 5)), np.ones((2, 3))),
     ],
     numpy=(np.linalg.tensorsolve,),
 )

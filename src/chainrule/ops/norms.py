@@ -15,7 +15,7 @@ from chainrule.errors import ArgumentError, LinearAlgebraError, ShapeError
 from chainrule.ops.define import composite, rules
 from chainrule.ops.linalg import inv, matrices
 from chainrule.ops.products import array, complexes
-from chainrule.ops.reductions import expanded
+from chainrule.ops.reductions import axes_of, expanded
 from chainrule.ops.samples import draw
 from chainrule.ops.singular_values import svd_factors
 
@@ -174,9 +174,7 @@ SUMS = {1: (0, np.max), -1: (0, np.min), np.inf: (1, np.max), -np.inf: (1, np.mi
 
 def _matrix_norm_of(x: Any, ord: Any, axis: tuple[int, int], keepdims: bool) -> Any:
     """The norm of matrices whose rows and columns lie along two axes."""
-    rows, columns = (_positive(a, x.ndim) for a in axis)
-    if rows == columns:
-        raise ArgumentError("norm: the two axes of a matrix are the same.")
+    rows, columns = axes_of(x.ndim, axis)
     if ord in (None, "fro", "f"):
         return euclidean_norm(x, axis=(rows, columns), keepdims=keepdims)
     if ord in (1, 2, np.inf) and 0 in (x.shape[rows], x.shape[columns]):
@@ -196,12 +194,6 @@ def _matrix_norm_of(x: Any, ord: Any, axis: tuple[int, int], keepdims: bool) -> 
     return np.reshape(found, shape)
 
 
-def _positive(axis: int, ndim: int) -> int:
-    if not -ndim <= axis < ndim:
-        raise ShapeError(f"norm: there is no axis {axis} in an array of {ndim} axes.")
-    return axis % ndim
-
-
 # -- as NumPy has them -----------------------------------------------------------------------
 
 
@@ -212,13 +204,11 @@ def _inexact(x: Any) -> Any:
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     x = _inexact(x)
-    if axis is None:
-        if ord is None:
-            return euclidean_norm(x, axis=None, keepdims=keepdims)
-        axis = tuple(range(x.ndim))
-    axis = tuple(int(a) for a in axis) if isinstance(axis, (tuple, list)) else (int(axis),)
+    if axis is None and ord is None:
+        return euclidean_norm(x, axis=None, keepdims=keepdims)
+    axis = axes_of(x.ndim, axis)
     if len(axis) == 1:
-        return _vector_norm_of(x, ord, _positive(axis[0], x.ndim), keepdims)
+        return _vector_norm_of(x, ord, axis, keepdims)
     if len(axis) == 2:
         return _matrix_norm_of(x, ord, axis, keepdims)
     raise ShapeError(f"norm of {x.shape} with ord={ord!r}: give one axis, or the two of a matrix.")
@@ -256,6 +246,9 @@ norm = composite(
         sample(np.ones((2, 2, 2)), ord=1),
         sample(np.ones((2, 2)), ord=3),
         sample(np.ones(3), axis=1),
+        sample(np.ones((2, 2)), axis=(0, 2)),
+        sample(np.ones((2, 2)), axis=(0, -2)),
+        sample(np.ones(3), axis=0.5),
     ],
     numpy=(np.linalg.norm,),
     doc="np.linalg.norm, with every ord.",
@@ -264,8 +257,7 @@ norm = composite(
 
 def _vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x = _inexact(x)
-    axes = None if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else int(axis)
-    return _vector_norm_of(x, ord, axes, keepdims)
+    return _vector_norm_of(x, ord, axes_of(x.ndim, axis), keepdims)
 
 
 vector_norm = composite(
@@ -278,6 +270,7 @@ vector_norm = composite(
         sample(draw((2, 3), -2, 2), axis=1, ord=1),
     ],
     edges=lambda: [sample(np.zeros((2, 2)))],
+    bad=lambda: [sample(np.ones(3), axis=1), sample(np.ones((2, 3)), axis=(0, 2))],
     numpy=(np.linalg.vector_norm,),
 )
 matrix_norm = composite(

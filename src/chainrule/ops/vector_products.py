@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from chainrule.core.op import sample
 from chainrule.core.rule import conjugate
-from chainrule.core.spec import Spec, broadcast_shapes
-from chainrule.errors import ShapeError
+from chainrule.core.spec import Spec, broadcast_shapes, dummy
+from chainrule.errors import ArgumentError, ShapeError
 from chainrule.ops.define import composite, multilinear
-from chainrule.ops.products import array, matmul, pairs_of
+from chainrule.ops.products import array, dot, matmul, pairs_of
 from chainrule.ops.samples import draw
 
 
@@ -29,7 +30,7 @@ def _cross_vectors(x: Any, y: Any) -> Any:
 
 def _cross_spec(x: Any, y: Any) -> Spec:
     if x.shape[-1:] != (3,) or y.shape[-1:] != (3,):
-        raise ShapeError(f"cross of {x.shape} and {y.shape}: vectors must have 2 or 3 components.")
+        raise ShapeError(f"cross of {x.shape} and {y.shape}: vectors must have three components.")
     return Spec(broadcast_shapes([x.shape, y.shape]), np.result_type(x.dtype, y.dtype))
 
 
@@ -50,13 +51,15 @@ def _cross(
         axisa = axisb = axisc = axis
     a, b = _moved(vectors("cross", a), axisa, -1), _moved(vectors("cross", b), axisb, -1)
     planar = a.shape[-1:] == (2,), b.shape[-1:] == (2,)
+    if any(planar):
+        np.cross(dummy(a), dummy(b))  # warns or refuses as the NumPy that is installed does
     out = cross_vectors(_padded(a) if planar[0] else a, _padded(b) if planar[1] else b)
     return out[..., 2] if all(planar) else _moved(out, -1, axisc)
 
 
 def _moved(x: Any, source: int, target: int) -> Any:
     """np.moveaxis of one axis."""
-    source, target = source % x.ndim, target % x.ndim
+    source, target = (normalize_axis_index(a, x.ndim) for a in (source, target))
     if source == target:
         return x
     order = [i for i in range(x.ndim) if i != source]
@@ -78,8 +81,27 @@ cross = composite(
         sample(draw((3, 2), -2, 2), draw((2, 3), -2, 2), axisa=0, axisc=0),
         sample(draw((3, 2), -2, 2), draw((3, 2), -2, 2, 1), axis=0),
     ],
-    bad=lambda: [sample(np.ones((2, 4)), np.ones((2, 4)))],
-    numpy=(np.cross, np.linalg.cross),
+    bad=lambda: [sample(np.ones((2, 4)), np.ones((2, 4))), sample(np.ones(3), np.ones(3), axis=1)],
+    numpy=(np.cross,),
+)
+
+
+def _cross_in_space(x1: Any, x2: Any, axis: int = -1) -> Any:
+    x1, x2 = (_moved(vectors("cross", x), axis, -1) for x in (x1, x2))
+    return _moved(cross_vectors(x1, x2), -1, axis)
+
+
+linalg_cross = composite(
+    "linalg_cross",
+    _cross_in_space,
+    inputs=("x1", "x2"),
+    samples=lambda: [
+        *pairs_of([((3,), (3,)), ((2, 1, 3), (4, 3))])(),
+        sample(draw((3, 2), -2, 2), draw((3, 2), -2, 2, 1), axis=0),
+    ],
+    bad=lambda: [sample(np.ones(2), np.ones(2)), sample(np.ones(3), np.ones(3), axis=1)],
+    numpy=(np.linalg.cross,),
+    doc="np.linalg.cross, which takes three components only; recorded as `cross_vectors`.",
 )
 
 
@@ -90,7 +112,7 @@ def _vecdot(x: Any, y: Any, axis: int = -1, keepdims: bool = False) -> Any:
 
 
 def _with_one(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    at = axis % (len(shape) + 1)
+    at = normalize_axis_index(axis, len(shape) + 1)
     return (*shape[:at], 1, *shape[at:])
 
 
@@ -102,7 +124,10 @@ vecdot = composite(
         *pairs_of([((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (4, 3))])(),
         sample(draw((3, 2), -2, 2), draw((3, 2), -2, 2, 1), axis=0),
     ],
-    bad=lambda: [sample(np.ones((2, 3)), np.ones((2, 4)))],
+    bad=lambda: [
+        sample(np.ones((2, 3)), np.ones((2, 4))),
+        sample(np.ones(3), np.ones(3), axis=2),
+    ],
     numpy=(np.vecdot, np.linalg.vecdot),
     doc="The sum of conj(x)·y along one axis.",
 )
@@ -136,6 +161,16 @@ def _multi_dot(*arrays: Any) -> Any:
     if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
         arrays = tuple(arrays[0])
     chain = [array(a) for a in arrays]
+    if len(chain) < 2:
+        raise ArgumentError("multi_dot takes two arrays or more")
+    if len(chain) == 2:
+        return dot(*chain)  # which, unlike a longer chain, takes any number of axes
+    for i, a in enumerate(chain):
+        if a.ndim != 2 and not (a.ndim == 1 and i in (0, len(chain) - 1)):
+            raise ShapeError(
+                f"multi_dot: operand {i} has shape {a.shape}; all are matrices, "
+                "the first and the last may be vectors"
+            )
     sizes = [1 if chain[0].ndim == 1 else chain[0].shape[0]]
     sizes += [
         a.shape[0] if a.ndim == 1 and i == 0 else a.shape[-1] if a.ndim > 1 else 1
@@ -179,6 +214,11 @@ multi_dot = composite(
         sample(draw((3,), -2, 2), draw((3, 4), -2, 2), draw((4,), -2, 2)),
         sample(draw((2, 3), -2, 2), draw((3, 4), -2, 2)),
     ],
-    bad=lambda: [sample(np.ones((2, 3)), np.ones((3, 4)), np.ones((3, 4)))],
+    bad=lambda: [
+        sample(np.ones((2, 3)), np.ones((3, 4)), np.ones((3, 4))),
+        sample(np.ones((2, 3)), np.ones((5, 3, 4)), np.ones((4, 3))),
+        sample(np.ones((2, 3)), np.ones(3), np.ones((3, 4))),
+        sample(np.ones((2, 3))),
+    ],
     numpy=(np.linalg.multi_dot,),
 )
