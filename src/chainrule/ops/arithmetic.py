@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.op import Op, sample
-from chainrule.ops.define import ZERO, Gate, elementwise, linear
+from chainrule.ops.define import ZERO, Gate, composite, elementwise, linear
+from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw, holomorphic, pairs_within, point_pairs, points, within
+from chainrule.ops.structure import astype
 
 any_pair = pairs_within((-2.0, 2.0), (-2.0, 2.0), complex_too=True)
 safe_quotient = pairs_within((-2.0, 2.0), (0.5, 2.0), complex_too=True)
@@ -54,7 +56,7 @@ def _square_of_root(x: Any, y: Any = 2) -> tuple[Op, list[Any]] | None:
 multiply = elementwise(
     "multiply",
     operator.mul,
-    (lambda y: y, lambda x: x),
+    ("y", "x"),
     samples=any_pair,
     edges=point_pairs((0.0, 1.0), (0.0, 0.0), (1e308, 1e-308)),
     numpy=(np.multiply,),
@@ -124,9 +126,25 @@ power = elementwise(
     (_power_base, _power_exponent),
     samples=pairs_within((0.3, 2.0), (-2.0, 2.0), complex_too=True),
     edges=point_pairs((0.0, 2.0), (0.0, 1.0), (1.5, 0.0), (2.0, 1.0)),
-    numpy=(np.power, np.float_power),
+    numpy=(np.power,),
     reference=np.power,
     variant=_square_of_root,
+)
+
+
+def _float_power(x: Any, y: Any) -> Any:
+    x, y = as_array(x), as_array(y)
+    wide = np.result_type(x.dtype, y.dtype, np.float64)
+    return power(*(a if a.dtype == wide else astype(a, dtype=wide) for a in (x, y)))
+
+
+float_power = composite(
+    "float_power",
+    _float_power,
+    inputs=("x", "y"),
+    samples=pairs_within((0.3, 2.0), (-2.0, 2.0), complex_too=True),
+    numpy=(np.float_power,),
+    doc="x to the power of y in float64 at least.",
 )
 square = elementwise(
     "square",

@@ -12,6 +12,7 @@ from chainrule.ops.cumulative import along
 from chainrule.ops.define import composite
 from chainrule.ops.reductions import Axis, array_of, axes_of
 from chainrule.ops.samples import draw
+from chainrule.ops.structure import cast_into
 
 # -- diff --------------------------------------------------------------------------------------
 
@@ -38,8 +39,9 @@ def _diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any =
         x = np.concatenate(parts, axis=axis)
     later = along(axis, slice(1, None), len(x.shape))
     earlier = along(axis, slice(None, -1), len(x.shape))
+    change = np.not_equal if x.dtype == bool else np.subtract
     for _ in range(n):
-        x = x[later] - x[earlier]
+        x = change(x[later], x[earlier])
     return x
 
 
@@ -87,7 +89,7 @@ ediff1d = composite(
 
 def _gradient(*xs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
     """The function's values, then its spacings as NumPy takes them: none, one, or one per axis."""
-    f, *spacings = (array_of(x) for x in xs)
+    f, *spacings = (_inexact(x) for x in xs)
     axes = axes_of(len(f.shape), axis)
     if len(spacings) <= 1:
         if len(axes) > 1 and spacings and spacings[0].shape:
@@ -128,13 +130,18 @@ def _slope(f: Any, h: Any, axis: int, edge_order: int) -> Any:
         inner = _three(part(0, -2), part(1, -1), part(2, None), *weights)
     else:
         inner = (part(2, None) - part(0, -2)) / (2.0 * steps)
-    out = np.concatenate([first, inner, last], axis=axis)
-    return out if out.dtype == f.dtype else out.astype(f.dtype)
+    return cast_into(np.concatenate([first, inner, last], axis=axis), f.dtype)
+
+
+def _inexact(x: Any) -> Any:
+    """Integers as floats: differences of unsigned ones would wrap around."""
+    x = array_of(x)
+    return x if x.dtype.kind in "fc" else x.astype(np.float64)
 
 
 def _steps(h: Any, count: int, axis: int, ndim: int) -> Any:
     """A spacing: one number, or from coordinates a step between each two of them."""
-    h = array_of(h)
+    h = _inexact(h)
     if h.shape == ():
         return h
     if h.shape != (count,):
@@ -158,7 +165,8 @@ def _gradient_samples() -> list[Sample]:
         sample(f, np.float64(0.5), np.float64(2.0)), sample(f, edge_order=2),
         sample(f, h, axis=1), sample(f, np.float64(0.3), h, edge_order=2),
         sample(f[0], 0.5), sample(f[0].astype(np.float32)), sample(f[0, :2]),
-        sample(f, axis=(1, 0)),
+        sample(f, axis=(1, 0)), sample(np.arange(5), h), sample(f[0], np.uint8(3), edge_order=2),
+        sample(f[0], np.array([9, 7, 4, 3, 1], "u8")),
     ]  # fmt: skip
 
 
@@ -185,16 +193,16 @@ gradient = composite(
 
 
 def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The axis is counted in y, in x and in their product, each with its own number of axes."""
     y = array_of(y)
     ndim = len(y.shape)
-    (axis,) = axes_of(ndim, axis)
-    later, earlier = along(axis, slice(1, None), ndim), along(axis, slice(None, -1), ndim)
+    (at,) = axes_of(ndim, axis)
+    later, earlier = along(at, slice(1, None), ndim), along(at, slice(None, -1), ndim)
     if x is not None:
         x = array_of(x)
+        dx = diff(x, axis=axis if len(x.shape) > 1 else 0)
         if len(x.shape) == 1:
-            dx = np.reshape(x[1:] - x[:-1], tuple(-1 if i == axis else 1 for i in range(ndim)))
-        else:
-            dx = x[later] - x[earlier]
+            dx = np.reshape(dx, tuple(-1 if i == at else 1 for i in range(ndim)))
     return np.sum(dx * (y[later] + y[earlier]) / 2.0, axis=axis)
 
 
@@ -206,6 +214,7 @@ trapezoid = composite(
         sample(draw((3, 4), -2, 2)),
         sample(draw((3, 4), -2, 2), np.cumsum(draw((3,), 0.2, 1)), axis=0),
         sample(draw((3, 4), -2, 2), np.cumsum(draw((3, 4), 0.2, 1), axis=1)),
+        sample(draw((4,), -2, 2), np.cumsum(draw((3, 4), 0.2, 1), axis=1)),
         sample(draw((4,), -2, 2), None, np.float64(0.3)),
         sample(draw((4,), -2, 2).astype(np.float32), dx=0.3),
         sample(draw((1,), -2, 2)),
