@@ -10,6 +10,7 @@ from chainrule.core.masked import plain
 from chainrule.core.op import Sample, sample
 from chainrule.ops.define import Gate, composite, elementwise
 from chainrule.ops.exponential import expit
+from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw, points, reals
 from chainrule.ops.special_error import ndtr
 
@@ -27,7 +28,7 @@ def _with_attr(name: str, *values: float) -> Any:
 
 relu = composite(
     "relu",
-    lambda x: np.maximum(x, 0.0),
+    lambda x: np.maximum(as_array(x), 0.0),
     samples=reals,
     edges=points(0.0),
     doc="maximum(x, 0); at 0 its derivative is 0.",
@@ -59,6 +60,7 @@ leaky_relu = elementwise(
 
 def _elu(x: Any, alpha: float = 1.0) -> Any:
     """At 0 the branch with the smaller slope is taken: α below, 1 above."""
+    x = as_array(x)
     above = np.greater_equal(x, 0) if alpha > 1 else np.greater(x, 0)
     return np.where(above, x, alpha * np.expm1(np.where(above, 0.0, x)))
 

@@ -19,7 +19,8 @@ from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, dummy
 from chainrule.errors import ArgumentError, ShapeError, UnsupportedError
 from chainrule.ops.define import composite, linear, multilinear
-from chainrule.ops.products import array, complexes
+from chainrule.ops.joining import as_array
+from chainrule.ops.products import complexes
 from chainrule.ops.samples import draw
 
 WORTH_A_MATRIX_PRODUCT = (
@@ -179,7 +180,7 @@ def _einsum(*operands: Any, optimize: Any = False, **others: Any) -> Any:
         if value is not None:
             raise UnsupportedError(f"einsum on a Variable does not take {name}={value!r}.")
     subscripts, given = _as_text(operands)
-    arrays = [array(x) for x in given]
+    arrays = [as_array(x) for x in given]
     terms, out = _explicit(subscripts, [x.ndim for x in arrays])
     if len(arrays) == 1:
         return einsum_single(arrays[0], subscripts=f"{terms[0]}->{out}")

@@ -9,8 +9,10 @@ import numpy as np
 from chainrule.core.masked import gated, plain
 from chainrule.core.op import Op, Rules, Sample, sample
 from chainrule.core.rule import conjugate
+from chainrule.core.spec import Spec, broadcast_shapes
 from chainrule.errors import ArgumentError
-from chainrule.ops.define import composite, linear, rules
+from chainrule.ops.define import composite, linear, rules, same_shape, shaped_spec
+from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
 
 FEW_LANES = 16  # up to here Python's own floats walk an axis faster than rows of arrays do
@@ -51,6 +53,11 @@ def _cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     return np.cumsum(x, axis=axis, dtype=dtype)
 
 
+def _running_shape(x: Spec, axis: int | None = None, **attrs: Any) -> Any:
+    """The array's own; without an axis that of the flattened array, and never without an axis."""
+    return (x.size,) if axis is None or x.shape == () else x.shape
+
+
 def _suffix_sums(g: Any, x_spec: Any, axis: int | None) -> Any:
     """The transpose of running sums: the sums of everything from here on."""
     axis = 0 if axis is None or x_spec.shape == () else axis
@@ -72,8 +79,9 @@ def _no_such_axis() -> list[Sample]:
 
 
 cumsum = linear(
-    "cumsum", _cumsum, _suffix_sums, samples=_running, numpy=(np.cumsum,), bad=_no_such_axis
-)
+    "cumsum", _cumsum, _suffix_sums, samples=_running, numpy=(np.cumsum,), bad=_no_such_axis,
+    spec=shaped_spec(_cumsum, _running_shape),
+)  # fmt: skip
 
 
 # -- the linear recurrence ---------------------------------------------------------------------
@@ -144,6 +152,7 @@ recurrence: Op = rules(
     reach=lambda alive, x_spec, axis: _up_to(alive, axis),
     samples=_recurrence_samples,
     bad=lambda: [sample(np.ones(3), np.ones(4)), sample(np.ones(3), np.ones(3), axis=1)],
+    spec=shaped_spec(_recurrence, lambda x, y, axis=-1: broadcast_shapes([x.shape, y.shape])),
     doc="h with h_k = x_k·h_{k−1} + y_k along an axis, h before the first being 0.",
 )
 
@@ -194,6 +203,7 @@ cumprod = rules(
     samples=_running_products,
     numpy=(np.cumprod,),
     bad=_no_such_axis,
+    spec=shaped_spec(_cumprod, _running_shape),
     doc="Running products; the derivative divides by nothing and holds for any number of zeros.",
 )
 
@@ -218,6 +228,7 @@ def _axis_of(x: Any, axis: int | None) -> int:
 def _cumulative_sum(
     x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
+    x = as_array(x)
     axis = _axis_of(x, axis)
     out = cumsum(x, axis=axis, dtype=dtype)
     return _with_initial(out, 0, axis) if include_initial else out
@@ -226,6 +237,7 @@ def _cumulative_sum(
 def _cumulative_prod(
     x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
+    x = as_array(x)
     axis = _axis_of(x, axis)
     out = cumprod(x, axis=axis, dtype=dtype)
     return _with_initial(out, 1, axis) if include_initial else out
@@ -310,6 +322,7 @@ cummax = rules(
     bad=_no_such_axis,
     kinks=lambda x, axis: _runs(x, _cummax(x, axis), axis)[2] > 1,
     reference=np.maximum.accumulate,
+    spec=shaped_spec(_cummax, same_shape),
     doc="The largest element so far (np.maximum.accumulate); ties so far share equally.",
 )
 cummin = rules(
@@ -321,5 +334,6 @@ cummin = rules(
     bad=_no_such_axis,
     kinks=lambda x, axis: _runs(x, _cummin(x, axis), axis)[2] > 1,
     reference=np.minimum.accumulate,
+    spec=shaped_spec(_cummin, same_shape),
     doc="The smallest element so far (np.minimum.accumulate); ties so far share equally.",
 )

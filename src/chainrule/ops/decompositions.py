@@ -22,6 +22,7 @@ from chainrule.ops.coincidence import (
 )
 from chainrule.ops.define import composite, rules
 from chainrule.ops.eigh import gaps
+from chainrule.ops.joining import as_array
 from chainrule.ops.linalg import checked, inexact, matrices, square, triangle, triangular_solve
 from chainrule.ops.products import adjoint, complexes
 from chainrule.ops.samples import draw
@@ -135,6 +136,7 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r"):
         kind = UnsupportedError if mode == "raw" else ArgumentError
         raise kind(f"qr with mode={mode!r}: choose 'reduced', 'complete' or 'r'.")
+    a = as_array(a)
     if len(a.shape) < 2:
         raise ShapeError(f"qr of {a.shape}: a matrix has two axes.")
     rows, columns = a.shape[-2:]

@@ -10,7 +10,8 @@ from chainrule.core.op import Sample, sample
 from chainrule.errors import ArgumentError, ShapeError
 from chainrule.ops.cumulative import along
 from chainrule.ops.define import composite
-from chainrule.ops.reductions import Axis, array_of, axes_of
+from chainrule.ops.joining import as_array
+from chainrule.ops.reductions import Axis, axes_of
 from chainrule.ops.samples import draw
 from chainrule.ops.structure import cast_into
 
@@ -19,14 +20,14 @@ from chainrule.ops.structure import cast_into
 
 def _as_border(value: Any, shape: tuple[int, ...], axis: int) -> Any:
     """What is put before or behind an array; a scalar stands for one layer of itself."""
-    value = array_of(value)
+    value = as_array(value)
     if value.shape == ():
         return np.broadcast_to(value, tuple(1 if i == axis else n for i, n in enumerate(shape)))
     return value
 
 
 def _diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     if n < 0:
         raise ArgumentError(f"diff cannot be taken {n} times")
     (axis,) = axes_of(len(x.shape), axis)
@@ -62,9 +63,9 @@ diff = composite("diff", _diff, samples=_diff_samples, numpy=(np.diff,), bad=_no
 
 
 def _ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    x = np.reshape(array_of(x), (-1,))
+    x = np.reshape(as_array(x), (-1,))
     steps = x[1:] - x[:-1]
-    ends = [None if end is None else np.reshape(array_of(end), (-1,)) for end in (to_begin, to_end)]
+    ends = [None if end is None else np.reshape(as_array(end), (-1,)) for end in (to_begin, to_end)]
     parts = [
         p if p is steps else p.astype(x.dtype) for p in (ends[0], steps, ends[1]) if p is not None
     ]
@@ -135,7 +136,7 @@ def _slope(f: Any, h: Any, axis: int, edge_order: int) -> Any:
 
 def _inexact(x: Any) -> Any:
     """Integers as floats: differences of unsigned ones would wrap around."""
-    x = array_of(x)
+    x = as_array(x)
     return x if x.dtype.kind in "fc" else x.astype(np.float64)
 
 
@@ -194,12 +195,12 @@ gradient = composite(
 
 def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The axis is counted in y, in x and in their product, each with its own number of axes."""
-    y = array_of(y)
+    y = as_array(y)
     ndim = len(y.shape)
     (at,) = axes_of(ndim, axis)
     later, earlier = along(at, slice(1, None), ndim), along(at, slice(None, -1), ndim)
     if x is not None:
-        x = array_of(x)
+        x = as_array(x)
         dx = diff(x, axis=axis if len(x.shape) > 1 else 0)
         if len(x.shape) == 1:
             dx = np.reshape(dx, tuple(-1 if i == at else 1 for i in range(ndim)))

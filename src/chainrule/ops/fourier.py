@@ -19,7 +19,7 @@ from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from chainrule.ops.define import composite, linear
 from chainrule.ops.indexing import scatter
-from chainrule.ops.reductions import array_of
+from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
 
 Axes = Sequence[int] | None
@@ -232,7 +232,7 @@ def _cut(x: Any, reads: Sequence[Step]) -> Any:
 
 def _along_each(transform: Op) -> Callable[..., Any]:
     def expand(x: Any, s: Any = None, axes: Axes = None, norm: Norm = None) -> Any:
-        x = array_of(x)
+        x = as_array(x)
         steps = _steps(x, s, axes)[::-1]
         x = _cut(x, steps)
         for axis, points in steps:
@@ -243,7 +243,7 @@ def _along_each(transform: Op) -> Callable[..., Any]:
 
 
 def _rfftn(x: Any, s: Any = None, axes: Axes = None, norm: Norm = None) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     steps = _steps(x, s, axes)[::-1]
     x = _cut(x, steps)
     for k, (axis, points) in enumerate(steps):
@@ -252,7 +252,7 @@ def _rfftn(x: Any, s: Any = None, axes: Axes = None, norm: Norm = None) -> Any:
 
 
 def _irfftn(x: Any, s: Any = None, axes: Axes = None, norm: Norm = None) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     *full, (last, points) = _steps(x, s, axes, half=True)
     x = _cut(x, [*full, (last, None if points is None else points // 2 + 1)])
     for axis, length in full:

@@ -12,8 +12,9 @@ from chainrule.core.parts import Parts
 from chainrule.core.spec import Spec
 from chainrule.errors import ShapeError
 from chainrule.ops.define import ZERO, composite, rules
+from chainrule.ops.joining import as_array
 from chainrule.ops.linalg import from_triangle, inexact, matrices, positive, to_triangle
-from chainrule.ops.products import adjoint, array, complexes
+from chainrule.ops.products import adjoint, complexes
 from chainrule.ops.samples import draw
 from chainrule.ops.singular_values import svd_factors
 
@@ -201,7 +202,7 @@ least_squares = rules(
 
 
 def _any_lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
-    a, b = array(a), array(b)
+    a, b = as_array(a), as_array(b)
     if b.ndim != 1:
         return least_squares(a, b, rcond=rcond)
     x, residuals, rank, s = least_squares(a, b[:, None], rcond=rcond)

@@ -19,7 +19,8 @@ from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, broadcast_shapes
 from chainrule.errors import ArgumentError, ShapeError
 from chainrule.ops.define import composite, rules
-from chainrule.ops.products import adjoint, array, complexes, transposed
+from chainrule.ops.joining import as_array
+from chainrule.ops.products import adjoint, complexes, transposed
 from chainrule.ops.samples import draw
 
 # -- test matrices, and what every function of a square matrix asks first ----------------------
@@ -55,7 +56,7 @@ def inexact(*values: Any) -> np.dtype[Any]:
 
 def checked(name: str, x: Any) -> Any:
     """x itself, if it is a square matrix or a stack of them."""
-    x = array(x)
+    x = as_array(x)
     square(name, x)
     return x
 
@@ -105,7 +106,7 @@ inv = rules(
 
 def fitting(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     """A square matrix and a right side of as many rows, a vector or a matrix; else a ShapeError."""
-    a, b = array(a), array(b)
+    a, b = as_array(a), as_array(b)
     square(name, a)
     if b.ndim == 0 or b.shape[-2:][0] != a.shape[-1]:
         rows = f"{a.shape[-1]} equations need as many rows"
@@ -175,6 +176,7 @@ solve = composite(
 
 
 def _tensorinv(a: Any, ind: int = 2) -> Any:
+    a = as_array(a)
     if ind <= 0:
         raise ArgumentError("tensorinv: ind must be positive.")
     rows, columns = a.shape[:ind], a.shape[ind:]
@@ -193,7 +195,7 @@ tensorinv = composite(
 
 
 def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    a, b = array(a), array(b)
+    a, b = as_array(a), as_array(b)
     if axes is not None:
         moved = normalize_axis_tuple(axes, a.ndim, "axes")
         a = np.transpose(a, [*(k for k in range(a.ndim) if k not in moved), *moved])

@@ -10,13 +10,14 @@ from chainrule.core.op import Sample, sample
 from chainrule.core.spec import Spec, broadcast_shapes
 from chainrule.errors import ArgumentError, ShapeError
 from chainrule.ops.define import composite, rules
+from chainrule.ops.joining import as_array
 from chainrule.ops.linalg import inexact, inv, matrices, positive, square, squares
-from chainrule.ops.products import adjoint, array, complexes, matmul
+from chainrule.ops.products import adjoint, complexes, matmul
 from chainrule.ops.samples import draw
 
 
 def _matrix_power(a: Any, n: int) -> Any:
-    a = array(a)
+    a = as_array(a)
     square("matrix_power", a)
     if int(n) != n:
         raise ArgumentError(f"matrix_power: the exponent {n!r} must be an integer.")

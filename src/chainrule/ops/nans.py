@@ -12,14 +12,15 @@ import numpy as np
 from chainrule.core.op import Sample, sample
 from chainrule.ops.cumulative import cumprod, cumsum
 from chainrule.ops.define import composite
-from chainrule.ops.reductions import Axis, array_of, bad_axes, prod, sum
+from chainrule.ops.joining import as_array
+from chainrule.ops.reductions import Axis, bad_axes, prod, sum
 from chainrule.ops.samples import draw
 from chainrule.ops.statistics import all_equal, deviation, freedom, squared_size
 
 
 def _filled(x: Any, value: float) -> Any:
     """The array with `value` in the place of NaN."""
-    x = array_of(x)
+    x = as_array(x)
     return np.where(np.isnan(x), value, x)
 
 
@@ -49,7 +50,7 @@ def _precision(x: Any) -> Any:
 
 
 def _nanmean(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     total = _nansum(x, axis, dtype, keepdims)
     return total / _how_many(x, axis, keepdims).astype(_precision(total))
 
@@ -63,7 +64,7 @@ def _nanvar(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     centre = _nanmean(x, axis, dtype, True) if mean is None else mean
     away = np.where(np.isnan(x), 0.0, x - centre)
     total = sum(squared_size(away), axis=axis, dtype=dtype, keepdims=keepdims)
@@ -80,7 +81,7 @@ def _nanstd(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     square = _nanvar(x, axis, dtype, ddof, keepdims, mean, correction)
     return deviation(square, all_equal(x, axis=axis, keepdims=keepdims, skip_nan=True))
 

@@ -13,9 +13,10 @@ from chainrule.core.masked import plain, within
 from chainrule.core.op import Sample, sample
 from chainrule.errors import ArgumentError, LinearAlgebraError, ShapeError
 from chainrule.ops.define import composite, rules
+from chainrule.ops.joining import as_array
 from chainrule.ops.linalg import inv, matrices
-from chainrule.ops.products import array, complexes
-from chainrule.ops.reductions import axes_of, expanded
+from chainrule.ops.products import complexes
+from chainrule.ops.reductions import axes_of, expanded, reduction_spec
 from chainrule.ops.samples import draw
 from chainrule.ops.singular_values import svd_factors
 
@@ -87,6 +88,7 @@ euclidean_norm = rules(
     samples=_vectors,
     edges=_zero_vectors,
     kinks=lambda x, axis, keepdims: np.equal(_euclidean(x, axis, keepdims), 0),
+    spec=reduction_spec(_euclidean),
     doc="The square root of the sum of |x|².",
 )
 
@@ -145,6 +147,7 @@ power_norm = rules(
         sample(np.array([0.0, 2.0]), ord=0.5, axis=0),
     ],
     kinks=lambda x, ord, axis, keepdims: np.equal(x, 0),
+    spec=reduction_spec(_power_norm),
     doc="(Σ |x|^p)^(1/p).",
 )
 
@@ -198,7 +201,7 @@ def _matrix_norm_of(x: Any, ord: Any, axis: tuple[int, int], keepdims: bool) -> 
 
 
 def _inexact(x: Any) -> Any:
-    x = array(x)
+    x = as_array(x)
     return x if x.dtype.kind in "fc" else x.astype(float)
 
 
@@ -287,7 +290,7 @@ matrix_norm = composite(
 
 
 def _cond(x: Any, p: Any = None) -> Any:
-    x = array(x)
+    x = as_array(x)
     if p in (None, 2, -2):
         s = svd_factors(x, full_matrices=False)[1]
         with np.errstate(divide="ignore", invalid="ignore"):

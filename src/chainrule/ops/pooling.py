@@ -13,7 +13,7 @@ from chainrule.core.op import Op, Sample, sample
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.define import ZERO, composite, linear, rules
-from chainrule.ops.reductions import array_of
+from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
 from chainrule.ops.windows import (
     Padding,
@@ -165,7 +165,7 @@ def _avg_pool(
     padding: Padding = 0,
     count_include_pad: bool = True,
 ) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     total = sum_pool(x, window=window, stride=stride, padding=padding)
     if count_include_pad:
         return total / prod(sizes("window", window, len(x.shape) - 2, 1))

@@ -14,12 +14,8 @@ from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, broadcast_shapes
 from chainrule.errors import ShapeError
 from chainrule.ops.define import composite, multilinear
+from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
-
-
-def array(x: Any) -> Any:
-    """An operand with a shape: a nested list becomes an array, everything else stays."""
-    return x if hasattr(x, "shape") else np.asarray(x)
 
 
 def transposed(x: Any) -> Any:
@@ -230,7 +226,7 @@ tensordot = multilinear(
 
 
 def _dot(a: Any, b: Any) -> Any:
-    a, b = array(a), array(b)
+    a, b = as_array(a), as_array(b)
     if a.ndim == 0 or b.ndim == 0:
         return np.multiply(a, b)
     if (a.ndim > 2 and b.ndim > 1) or (b.ndim > 2 and a.ndim > 1):
@@ -258,7 +254,7 @@ dot = composite(
 
 
 def _inner(a: Any, b: Any) -> Any:
-    a, b = array(a), array(b)
+    a, b = as_array(a), as_array(b)
     if a.ndim == 0 or b.ndim == 0:
         return np.multiply(a, b)
     return tensordot(a, b, axes=((a.ndim - 1,), (b.ndim - 1,)))
@@ -276,7 +272,7 @@ inner = composite(
 )
 vdot = composite(
     "vdot",
-    lambda a, b: matmul(conjugate(np.reshape(array(a), -1)), np.reshape(array(b), -1)),
+    lambda a, b: matmul(conjugate(np.reshape(as_array(a), -1)), np.reshape(as_array(b), -1)),
     inputs=("a", "b"),
     samples=pairs_of([((2, 3), (3, 2)), ((3,), (3,)), ((), ()), ((0,), (0,))]),
     bad=lambda: [sample(np.ones((2, 3)), np.ones(5))],
@@ -285,7 +281,7 @@ vdot = composite(
 )
 outer = composite(
     "outer",
-    lambda a, b: np.reshape(array(a), (-1, 1)) * np.reshape(array(b), (1, -1)),
+    lambda a, b: np.reshape(as_array(a), (-1, 1)) * np.reshape(as_array(b), (1, -1)),
     inputs=("a", "b"),
     samples=pairs_of([((2,), (3,)), ((2, 2), (3, 1)), ((), (2,)), ((0,), (2,))]),
     numpy=(np.outer, np.linalg.outer),
@@ -293,7 +289,7 @@ outer = composite(
 
 
 def _kron(a: Any, b: Any) -> Any:
-    a, b = array(a), array(b)
+    a, b = as_array(a), as_array(b)
     ndim = max(a.ndim, b.ndim)
     rows = (1,) * (ndim - a.ndim) + a.shape
     columns = (1,) * (ndim - b.ndim) + b.shape

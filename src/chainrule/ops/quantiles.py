@@ -18,9 +18,9 @@ from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, OutOfRangeError
 from chainrule.ops.define import composite, rules
 from chainrule.ops.indexing import scatter
+from chainrule.ops.joining import as_array
 from chainrule.ops.reductions import (
     Axis,
-    array_of,
     bad_axes,
     distinct,
     lane_size,
@@ -126,7 +126,7 @@ order_statistic = rules(
 
 
 def _median(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     n = lane_size(x.shape, axis)
     if n == 0:
         return mean(x, axis=axis, keepdims=keepdims)
@@ -136,7 +136,7 @@ def _median(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 
 
 def _nanmedian(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     if not x.size:
         return mean(x, axis=axis, keepdims=keepdims)
     flat = lanes(x, axis)
@@ -252,11 +252,11 @@ def _quantiles(
     x: Any, q: Any, axis: Axis, method: str, keepdims: bool, percent: bool, skip_nan: bool
 ) -> Any:
     """Quantiles as NumPy returns them: the axes of q in front of those that are left of x."""
-    x = array_of(x)
+    x = as_array(x)
     weak = type(q) in (int, float)  # a number of Python's does not promote a float32 array
     if percent:
         q = np.true_divide(q, 100)
-    q = array_of(q)
+    q = as_array(q)
     _check(x, plain(q), method)
     if skip_nan and not x.size:
         return mean(x, axis=axis, keepdims=keepdims)

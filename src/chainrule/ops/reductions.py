@@ -11,9 +11,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from chainrule.core.op import Linear, Op, Rules, Sample, Samples, register, sample
 from chainrule.core.rule import conjugate
-from chainrule.ops.arithmetic import identity
 from chainrule.ops.cumulative import before, flipped
-from chainrule.ops.define import ZERO, rules, running_spec
+from chainrule.ops.define import ZERO, rules, shaped_spec
+from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
 
 Axis = int | tuple[int, ...] | None
@@ -49,6 +49,14 @@ def reduced_shape(shape: tuple[int, ...], axis: Axis, keepdims: bool) -> tuple[i
     return tuple(n for i, n in enumerate(shape) if i not in gone)
 
 
+def reduction_spec(forward: Any) -> Any:
+    """The spec of a function that reduces `axis` and takes `keepdims`."""
+    return shaped_spec(
+        forward,
+        lambda x, axis=None, keepdims=False, **_: reduced_shape(x.shape, axis, bool(keepdims)),
+    )
+
+
 def expanded(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
     """A reduced array with its reduced axes back, as size one, so that it broadcasts to `shape`."""
     if keepdims or g.shape == shape:
@@ -79,13 +87,6 @@ def from_lanes(y: Any, shape: tuple[int, ...], axis: Axis) -> Any:
     return np.transpose(y, tuple(order.index(i) for i in range(len(shape))))
 
 
-def array_of(x: Any) -> Any:
-    """What a composite was given, as something with a shape: a list of Variables is stacked."""
-    if not hasattr(x, "shape"):
-        x = identity(x)
-    return x if hasattr(x, "shape") else np.asarray(x)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class MaskableOp(Op):
     """A reduction that takes NumPy's `where`: a lane outside it is replaced by `neutral` first.
@@ -103,14 +104,14 @@ class MaskableOp(Op):
         mask = attrs["where"]
         if mask is True or (neutral := self.neutral(attrs)) is None:
             return inputs, attrs
-        x = array_of(inputs[0])
+        x = as_array(inputs[0])
         filled = np.where(np.broadcast_to(mask, x.shape), x, neutral)
         return [filled], {**attrs, "where": True}
 
 
 def maskable(name: str, forward: Any, derivative: Any, samples: Samples, **fields: Any) -> Op:
     """Enter a reduction that takes `where` into the table."""
-    spec = running_spec(forward)
+    spec = reduction_spec(forward)
     return register(MaskableOp(name, forward, ("x",), derivative, spec, samples, **fields))
 
 
@@ -259,4 +260,5 @@ count_nonzero = rules(
     samples=_truths,
     numpy=(np.count_nonzero,),
     bad=bad_axes,
+    spec=reduction_spec(_count_nonzero),
 )

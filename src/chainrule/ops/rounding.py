@@ -8,7 +8,8 @@ import numpy as np
 
 from chainrule.core.masked import plain, within
 from chainrule.core.op import Op, Sample, sample
-from chainrule.ops.define import ZERO, Gate, composite, elementwise, rules
+from chainrule.ops.define import ZERO, Gate, composite, elementwise, elementwise_spec, rules
+from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw, holomorphic, pairs, pairs_within, points
 from chainrule.ops.samples import within as in_interval
 
@@ -89,6 +90,7 @@ round = elementwise(
 
 
 def _modf(x: Any) -> Any:
+    x = as_array(x)
     finite = np.where(np.isinf(x), 0.0, x)  # the fraction of ±∞ is 0
     return finite - np.trunc(finite), np.trunc(x)
 
@@ -135,6 +137,7 @@ sign_complex = rules(
     samples=lambda: holomorphic()[-1:],
     edges=lambda: [sample(np.complex128(0))],
     kinks=lambda x: np.equal(x, 0),
+    spec=elementwise_spec(np.sign),
     doc="z / |z|, the direction of a complex number, and 0 at 0.",
 )
 copysign = elementwise(

@@ -14,7 +14,8 @@ import numpy as np
 from chainrule.core.masked import plain, within
 from chainrule.core.op import Op, Sample, sample
 from chainrule.errors import ArgumentError, DTypeError
-from chainrule.ops.define import Gate, composite, elementwise, rules
+from chainrule.ops.define import Gate, composite, elementwise, elementwise_spec, rules
+from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw, holomorphic, pairs, point_pairs, points, reals
 
 
@@ -131,7 +132,9 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max:
     """NumPy's own order: the upper bound is applied last and wins where the bounds cross."""
     if (a_min is not None and min is not None) or (a_max is not None and max is not None):
         raise ArgumentError("clip takes a_min and a_max, or min and max, not both")
-    low, high = a_min if min is None else min, a_max if max is None else max
+    bounds = a_min if min is None else min, a_max if max is None else max
+    low, high = (b if b is None or np.isscalar(b) else as_array(b) for b in bounds)
+    a = as_array(a)
     if low is not None:
         a = np.maximum(a, low)
     return np.minimum(a, high) if high is not None else a if low is not None else np.positive(a)
@@ -194,6 +197,7 @@ absolute_complex = rules(
     samples=lambda: holomorphic()[-1:],
     edges=lambda: [sample(np.complex128(0))],
     kinks=_at_zero,
+    spec=elementwise_spec(np.absolute),
     doc="|z|: its gradient is the direction z / |z|, and 0 at 0.",
 )
 fabs = elementwise(
@@ -218,7 +222,7 @@ def _nan_to_num(
         raise ArgumentError(
             "nan_to_num(copy=False) would write into x; assign its result: x = np.nan_to_num(x)"
         )
-    x = x if hasattr(x, "dtype") else np.asarray(x)[()]
+    x = as_array(x)[()]
     if x.dtype.kind == "c":
         parts = (_nan_to_num(part, True, nan, posinf, neginf) for part in (np.real(x), np.imag(x)))
         return np.add(next(parts), 1j * next(parts))
@@ -253,7 +257,7 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         )
     chosen = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        condition = condition if hasattr(condition, "dtype") else np.asarray(condition)
+        condition = as_array(condition)
         if condition.dtype.kind != "b":
             raise DTypeError("select takes boolean conditions")
         chosen = np.where(condition, choice, chosen)

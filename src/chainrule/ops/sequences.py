@@ -13,7 +13,7 @@ from chainrule.errors import ArgumentError, ShapeError
 from chainrule.ops.define import composite, multilinear
 from chainrule.ops.fourier import complex_draw, fftn, ifftn, irfftn, rfftn
 from chainrule.ops.indexing import scatter
-from chainrule.ops.reductions import array_of
+from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
 
 
@@ -109,7 +109,7 @@ def _fftconvolve(a: Any, v: Any, mode: str = "full") -> Any:
     """The inverse transform of the product of the transforms, cut to what `mode` asks for."""
     from scipy.fft import next_fast_len
 
-    a, v = array_of(a), array_of(v)
+    a, v = as_array(a), as_array(v)
     if len(a.shape) != len(v.shape) or not a.shape or 0 in (*a.shape, *v.shape):
         raise ShapeError(
             f"fftconvolve of {a.shape} and {v.shape}: as many axes are needed, none empty"

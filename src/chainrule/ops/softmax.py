@@ -11,8 +11,15 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.op import Sample, sample
-from chainrule.ops.define import composite, rules
-from chainrule.ops.reductions import Axis, array_of, bad_axes, expanded, reduced_shape
+from chainrule.ops.define import composite, rules, same_shape, shaped_spec
+from chainrule.ops.joining import as_array
+from chainrule.ops.reductions import (
+    Axis,
+    bad_axes,
+    expanded,
+    reduced_shape,
+    reduction_spec,
+)
 from chainrule.ops.samples import draw
 from chainrule.ops.structure import stop_gradient
 
@@ -31,20 +38,20 @@ def _log_total(x: Any, axis: Axis) -> Any:
 
 
 def _logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     out = _log_total(x, axis)
     return np.reshape(out, reduced_shape(x.shape, axis, keepdims))[()]
 
 
 def _softmax(x: Any, axis: Axis = -1) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     powers = np.exp(x - _shift(x, axis))
     total = np.sum(powers, axis=axis, keepdims=True)
     return (powers / np.where(total == 0, total.dtype.type(1), total))[()]
 
 
 def _log_softmax(x: Any, axis: Axis = -1) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     below = x - _shift(x, axis)
     total = np.sum(np.exp(below), axis=axis, keepdims=True)
     return (below - np.log(np.where(total == 0, total.dtype.type(1), total)))[()]
@@ -84,7 +91,7 @@ def _rows(alive: Any, x_spec: Any, axis: Axis, keepdims: bool = True) -> Any:
 
 def _weighted(x: Any, b: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """log Σ b·eˣ = log Σ e^(x − s) b + s, the shift s taken where b counts."""
-    x, b = array_of(x), array_of(b)
+    x, b = as_array(x), as_array(b)
     counted = np.where(np.equal(b, 0), -np.inf, x)
     peak = stop_gradient(np.max(counted, axis=axis, keepdims=True, initial=-np.inf))
     shift = np.where(np.isfinite(peak), peak, 0.0)
@@ -165,6 +172,7 @@ logsumexp = rules(
     edges=_far_out,
     bad=bad_axes,
     reference=_scipy_logsumexp,
+    spec=reduction_spec(_logsumexp),
     reach=_rows,
     doc="log Σ eˣ over axes.",
 )
@@ -177,6 +185,7 @@ softmax = rules(
     edges=_far_out,
     bad=bad_axes,
     reference=_scipy_softmax,
+    spec=shaped_spec(_softmax, same_shape),
     reach=_rows,
     doc="eˣ / Σ eˣ along an axis; a row of −∞ alone gives 0.",
 )
@@ -189,6 +198,7 @@ log_softmax = rules(
     edges=_far_out,
     bad=bad_axes,
     reference=_scipy_log_softmax,
+    spec=shaped_spec(_log_softmax, same_shape),
     reach=_rows,
     doc="x − log Σ eˣ along an axis.",
 )

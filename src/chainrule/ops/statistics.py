@@ -12,13 +12,14 @@ from chainrule.core.slot import Slot
 from chainrule.errors import ArgumentError, ShapeError
 from chainrule.ops.define import ZERO, composite, elementwise, linear, rules
 from chainrule.ops.indexing import scatter
+from chainrule.ops.joining import as_array
 from chainrule.ops.reductions import (
     Axis,
-    array_of,
     axes_of,
     bad_axes,
     lane_size,
     reduction_samples,
+    reduction_spec,
     spread,
 )
 from chainrule.ops.samples import draw
@@ -42,6 +43,7 @@ mean = linear(
     samples=reduction_samples(complex_too=True),
     numpy=(np.mean,),
     bad=bad_axes,
+    spec=reduction_spec(_mean),
 )
 
 
@@ -71,7 +73,7 @@ def _var(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     centre = _centre(x, axis, dtype) if mean is None else mean
     total = np.sum(squared_size(x - centre), axis=axis, dtype=dtype, keepdims=keepdims)
     return total / max(lane_size(x.shape, axis) - freedom(ddof, correction), 0)
@@ -126,6 +128,7 @@ all_equal = rules(
         sample(np.zeros((2, 0)), axis=1),
     ],
     bad=bad_axes,
+    spec=reduction_spec(_all_equal),
     doc="Whether all elements along axes are the same: where a standard deviation has its kink.",
 )
 
@@ -162,7 +165,7 @@ def _std(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     square = _var(x, axis, dtype, ddof, keepdims, mean, correction)
     return deviation(square, all_equal(x, axis=axis, keepdims=keepdims))
 
@@ -195,12 +198,12 @@ def _weights_on(weights: Any, shape: tuple[int, ...], axis: Axis) -> Any:
 def _average(
     x: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False
 ) -> Any:
-    x = array_of(x)
+    x = as_array(x)
     if weights is None:
         out = mean(x, axis=axis, keepdims=keepdims)
         total = np.full(out.shape, lane_size(x.shape, axis), out.dtype)[()]
         return (out, total) if returned else out
-    weights = _weights_on(array_of(weights), x.shape, axis)
+    weights = _weights_on(as_array(weights), x.shape, axis)
     total = np.sum(np.broadcast_to(weights, x.shape), axis=axis, keepdims=keepdims)
     if np.any(plain(total) == 0):
         raise ArgumentError("the weights of an average sum to zero: it is not defined")
@@ -236,7 +239,7 @@ average = composite(
 
 def _rows(x: Any, rowvar: bool) -> Any:
     """Observations as a matrix with one row per quantity, in double precision at least."""
-    x = array_of(x)
+    x = as_array(x)
     if len(x.shape) > 2:
         raise ShapeError(f"cov takes at most two dimensions, not {x.shape}")
     x = x.astype(np.result_type(x.dtype, np.float64))
@@ -258,7 +261,7 @@ def _cov(
     if y is not None:
         rows = np.concatenate([rows, _rows(y, rowvar)], axis=0)
     ddof = ddof if ddof is not None else 0 if bias else 1
-    given = [array_of(w) for w in (fweights, aweights) if w is not None]
+    given = [as_array(w) for w in (fweights, aweights) if w is not None]
     weights = given[0] * given[1] if len(given) == 2 else given[0] if given else None
     if weights is None:
         centred = rows - mean(rows, axis=1, keepdims=True)
@@ -267,7 +270,7 @@ def _cov(
         total = np.sum(weights)
         centred = rows - np.sum(rows * weights, axis=1, keepdims=True) / total
         weighted = centred * weights
-        lost = ddof if aweights is None else ddof * np.sum(weights * array_of(aweights)) / total
+        lost = ddof if aweights is None else ddof * np.sum(weights * as_array(aweights)) / total
         freedoms = total - lost if ddof else total
     other = (
         np.conjugate(np.transpose(weighted)) if rows.dtype.kind == "c" else np.transpose(weighted)
@@ -331,10 +334,10 @@ corrcoef = composite(
 
 
 def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
-    x = plain(array_of(x))
+    x = plain(as_array(x))
     if weights is None:
         return np.bincount(x, minlength=minlength)
-    weights = array_of(weights)
+    weights = as_array(weights)
     if x.ndim != 1 or weights.shape != x.shape:
         raise ShapeError(
             f"bincount of {x.shape} with weights of {weights.shape}: both must be one long list"

@@ -11,6 +11,7 @@ from chainrule.core.op import Op, Sample, sample
 from chainrule.ops.define import composite, elementwise
 from chainrule.ops.factors import live
 from chainrule.ops.hyperbolic import sech_squared
+from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw, holomorphic, pairs, point_pairs, points, reals, within
 
 inside_one = within(-0.8, 0.8, complex_too=True)
@@ -103,6 +104,7 @@ arctan2 = elementwise(
 
 
 def _angle(z: Any, deg: bool = False) -> Any:
+    z = as_array(z)
     radians = np.arctan2(np.imag(z), np.real(z))
     return radians * (180 / math.pi) if deg else radians
 

@@ -12,13 +12,14 @@ from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, broadcast_shapes, dummy
 from chainrule.errors import ArgumentError, ShapeError
 from chainrule.ops.define import composite, multilinear
-from chainrule.ops.products import array, dot, matmul, pairs_of
+from chainrule.ops.joining import as_array
+from chainrule.ops.products import dot, matmul, pairs_of
 from chainrule.ops.samples import draw
 
 
 def vectors(name: str, x: Any, axes: int = 1) -> Any:
     """An operand that must have at least so many axes."""
-    x = array(x)
+    x = as_array(x)
     if x.ndim < axes:
         raise ShapeError(f"{name}: an operand of shape {x.shape} has fewer axes than {axes}.")
     return x
@@ -160,7 +161,7 @@ vecmat = composite(
 def _multi_dot(*arrays: Any) -> Any:
     if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
         arrays = tuple(arrays[0])
-    chain = [array(a) for a in arrays]
+    chain = [as_array(a) for a in arrays]
     if len(chain) < 2:
         raise ArgumentError("multi_dot takes two arrays or more")
     if len(chain) == 2:
