@@ -437,7 +437,7 @@ def test_a_mistake_is_named_with_the_user_s_line(f, kind):
         (lambda x: np.gradient(x[:, :1]), "2 points"),
         (lambda x: np.bincount(np.array([0, -1]), weights=x[0, :2]), "not negative"),
         (np.cumulative_sum, "several axes"),
-        (lambda x: np.sum(x, initial=3.0), "does not take initial"),
+        (lambda x: np.sum(x, where=[1, 0, 1]), "takes booleans"),
     ],
 )
 def test_a_refusal_says_why(f, reason):
@@ -462,3 +462,42 @@ def test_every_subset_of_axes_gives_the_same_gradient_as_its_flattening():
                 np.sum(np.prod(x + s, axis=axes)) - np.sum(np.prod(x - s, axis=axes)) for s in step
             ]
             np.testing.assert_allclose(g.ravel(), np.array(moved) / 2e-6, atol=1e-8)
+
+
+def test_a_masked_mean_follows_its_mask_to_another_point():
+    graph = cr.trace(lambda x: np.mean(x, where=x > 0), np.array([1.0, -1.0, 3.0]))
+    for point in ([1.0, -1.0, 3.0], [-1.0, -1.0, 5.0], [1.0, 2.0, 6.0]):
+        x = np.array(point)
+        run = graph.forward(x)
+        assert run.value(graph.outputs[0]) == pytest.approx(x[x > 0].mean(), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.std(x, axis=1, where=X > -1, ddof=1),
+        lambda x: np.var(x, where=X > 0, keepdims=True),
+        lambda x: np.sum(x, axis=1, initial=2, where=X > 0),
+        lambda x: np.prod(x, axis=1, initial=2.5, where=X > 0),
+        lambda x: np.max(x, axis=1, initial=-9.0, where=X > 0),
+        lambda x: np.min(x, axis=0, initial=9.0, where=X > 0),
+        lambda x: np.nansum(x, axis=0, initial=2, where=X > 0),
+        lambda x: np.nanmax(x, axis=0, initial=-9.0, where=X > 0),
+        lambda x: np.nanmean(x, axis=1, where=X > -9),
+        lambda x: np.add.reduce(x, axis=1, initial=2),
+        lambda x: np.add.reduce(x, axis=1, where=X > 0),
+        lambda x: np.cumulative_prod(x, axis=1, include_initial=True, dtype=complex),
+        lambda x: np.sum(x, dtype=complex) + np.cumsum(x, dtype=complex) + np.mean(x, dtype="c16"),
+    ],
+)
+def test_options_of_reductions(call):
+    found = call(cr.variable(X))
+    np.testing.assert_allclose(found.value, call(X), rtol=1e-14)
+    assert found.dtype == call(X).dtype
+    cr.check_grads(lambda x: np.real(np.sum(call(x))), X)
+
+
+def test_a_masked_std_without_spread_has_zero_slope():
+    x, mask = np.array([1.0, 5.0, 1.0]), np.array([True, False, True])
+    np.testing.assert_array_equal(cr.grad(lambda x: np.std(x, where=mask))(x), np.zeros(3))
+    assert np.isnan(cr.grad(lambda x: np.std(x, where=mask))(np.array([np.nan, 5.0, 1.0]))[0])

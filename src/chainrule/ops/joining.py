@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from chainrule.core.op import Op, Sample, sample
 from chainrule.core.parts import OBJECT
 from chainrule.core.spec import Spec, is_inexact
-from chainrule.errors import DTypeError
-from chainrule.ops.define import composite, linear
+from chainrule.errors import DTypeError, ShapeError
+from chainrule.ops.define import composite, linear, shaped_spec
 from chainrule.ops.samples import draw
 from chainrule.ops.structure import astype
 
@@ -32,6 +33,18 @@ def in_one_dtype(xs: Sequence[Any]) -> list[Any] | None:
 
 def _concatenate(*xs: Any, axis: int | None = 0) -> Any:
     return np.concatenate(xs, axis=axis)
+
+
+def _concatenate_shape(*xs: Spec, axis: int | None) -> Any:
+    """The sizes along the axis add up; every other size is one for all."""
+    if axis is None:
+        return (sum(x.size for x in xs),)
+    at = normalize_axis_index(axis, xs[0].ndim)
+    rests = {(*x.shape[:at], *x.shape[at + 1 :]) for x in xs}
+    if len(rests) > 1 or any(x.ndim != xs[0].ndim for x in xs):
+        listed = " and ".join(str(x.shape) for x in xs)
+        raise ShapeError(f"shapes {listed} differ beside the axis {axis}")
+    return (*xs[0].shape[:at], sum(x.shape[at] for x in xs), *xs[0].shape[at + 1 :])
 
 
 def _split_back(g: Any, xs_spec: Sequence[Any], axis: int | None) -> list[Any]:
@@ -81,6 +94,7 @@ concatenate = linear(
         sample(draw((2, 3), -2, 2), draw((2, 3), -2, 2), axis=2),
     ],
     fills=True,  # the lanes of constants
+    spec=shaped_spec(_concatenate, _concatenate_shape),
     variant=_concatenate_variant,
     doc="concatenate([x, y, …], axis): arrays one after the other along an axis they have.",
 )
@@ -88,6 +102,14 @@ concatenate = linear(
 
 def _stack(*xs: Any, axis: int = 0) -> Any:
     return np.stack([np.asarray(x) for x in xs], axis=axis)
+
+
+def _stack_shape(*xs: Spec, axis: int) -> Any:
+    if len({x.shape for x in xs}) > 1:
+        listed = " and ".join(str(x.shape) for x in xs)
+        raise ShapeError(f"shapes {listed} differ, and only equal ones are stacked")
+    at = normalize_axis_index(axis, xs[0].ndim + 1)
+    return (*xs[0].shape[:at], len(xs), *xs[0].shape[at:])
 
 
 def _stack_back(g: Any, xs_spec: Sequence[Any], axis: int) -> list[Any]:
@@ -126,6 +148,7 @@ stack = linear(
         sample(draw((2, 3), -2, 2), draw((2, 3), -2, 2), axis=3),
     ],
     fills=True,  # the lanes of constants
+    spec=shaped_spec(_stack, _stack_shape),
     variant=_stack_variant,
     doc="stack([x, y, …], axis): arrays of one shape along a new axis; numbers are 0-d arrays.",
 )
@@ -136,7 +159,10 @@ def as_array(value: Any) -> Any:
     if hasattr(value, "dtype") and value.dtype != OBJECT:
         return value
     if not holds_variable(value):
-        return np.asarray(value)
+        try:
+            return np.asarray(value)
+        except ValueError:
+            raise ShapeError("a list of rows of different shapes is not an array") from None
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return value.item()
     return stack([as_array(v) if isinstance(v, (list, tuple, np.ndarray)) else v for v in value])

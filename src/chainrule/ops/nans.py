@@ -13,46 +13,58 @@ from chainrule.core.op import Sample, sample
 from chainrule.ops.cumulative import cumprod, cumsum
 from chainrule.ops.define import composite
 from chainrule.ops.joining import as_array
-from chainrule.ops.reductions import Axis, bad_axes, prod, sum
+from chainrule.ops.reductions import Axis, bad_axes, mask_for, prod, sum
 from chainrule.ops.samples import draw
-from chainrule.ops.statistics import all_equal, deviation, freedom, squared_size
+from chainrule.ops.statistics import freedom, how_many, spread_of, squared_size
 
 
-def _filled(x: Any, value: float) -> Any:
-    """The array with `value` in the place of NaN."""
+def _counted(x: Any, where: Any) -> Any:
+    """Which elements are counted: those that are not NaN, within the mask if there is one."""
+    numbers = np.logical_not(np.isnan(x))
+    return numbers if where is True else np.logical_and(numbers, mask_for(x, where))
+
+
+def _nansum(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     x = as_array(x)
-    return np.where(np.isnan(x), value, x)
+    return sum(x, axis, dtype, keepdims, initial, where=_counted(x, where))
 
 
-def _nansum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return sum(_filled(x, 0.0), axis=axis, dtype=dtype, keepdims=keepdims)
-
-
-def _nanprod(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return prod(_filled(x, 1.0), axis=axis, dtype=dtype, keepdims=keepdims)
+def _nanprod(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    x = as_array(x)
+    return prod(x, axis, dtype, keepdims, initial, where=_counted(x, where))
 
 
 def _nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    return cumsum(_filled(x, 0.0), axis=axis, dtype=dtype)
+    x = as_array(x)
+    return cumsum(np.where(np.isnan(x), 0.0, x), axis=axis, dtype=dtype)
 
 
 def _nancumprod(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    return cumprod(_filled(x, 1.0), axis=axis, dtype=dtype)
-
-
-def _how_many(x: Any, axis: Axis, keepdims: bool) -> Any:
-    return sum(np.logical_not(np.isnan(x)), axis=axis, keepdims=keepdims)
-
-
-def _precision(x: Any) -> Any:
-    """The real dtype in which elements of x are counted, so that a quotient is not promoted."""
-    return np.empty(0, x.dtype).real.dtype
-
-
-def _nanmean(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
     x = as_array(x)
-    total = _nansum(x, axis, dtype, keepdims)
-    return total / _how_many(x, axis, keepdims).astype(_precision(total))
+    return cumprod(np.where(np.isnan(x), 1.0, x), axis=axis, dtype=dtype)
+
+
+def _nanmean(
+    x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, where: Any = True
+) -> Any:
+    x = as_array(x)
+    counted = _counted(x, where)
+    total = sum(x, axis=axis, dtype=dtype, keepdims=keepdims, where=counted)
+    return total / how_many(total, axis, keepdims, counted)
 
 
 def _nanvar(
@@ -61,14 +73,16 @@ def _nanvar(
     dtype: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
+    where: Any = True,
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
     x = as_array(x)
-    centre = _nanmean(x, axis, dtype, True) if mean is None else mean
-    away = np.where(np.isnan(x), 0.0, x - centre)
+    counted = _counted(x, where)
+    centre = _nanmean(x, axis, dtype, True, where) if mean is None else mean
+    away = np.where(counted, x - centre, 0.0)
     total = sum(squared_size(away), axis=axis, dtype=dtype, keepdims=keepdims)
-    left = _how_many(x, axis, keepdims) - freedom(ddof, correction)
+    left = how_many(total, axis, keepdims, counted) - freedom(ddof, correction)
     return total / np.where(np.greater(left, 0), left, np.nan).astype(total.dtype)
 
 
@@ -78,12 +92,13 @@ def _nanstd(
     dtype: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
+    where: Any = True,
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
     x = as_array(x)
-    square = _nanvar(x, axis, dtype, ddof, keepdims, mean, correction)
-    return deviation(square, all_equal(x, axis=axis, keepdims=keepdims, skip_nan=True))
+    square = _nanvar(x, axis, dtype, ddof, keepdims, where, mean, correction)
+    return spread_of(square, x, axis, keepdims, _counted(x, where))
 
 
 def _holed() -> Any:
@@ -98,6 +113,7 @@ def _reduced() -> list[Sample]:
         sample(x), sample(x, axis=0), sample(x, axis=-1, keepdims=True), sample(x, axis=(0, 2)),
         sample(x[0, 1].astype(np.float32)), sample(draw((2, 3), -2, 2), axis=1),
         sample(draw((2, 3), -2, 2) + 1j * draw((2, 3), -2, 2, 1), axis=1),
+        sample(x, axis=2, where=np.array([True, True, True, False])),
     ]  # fmt: skip
 
 

@@ -209,7 +209,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     x = _inexact(x)
     if axis is None and ord is None:
         return euclidean_norm(x, axis=None, keepdims=keepdims)
-    axis = axes_of(x.ndim, axis)
+    axis = axes_of(x.ndim, axis if axis is None or isinstance(axis, tuple) else int(axis))
     if len(axis) == 1:
         return _vector_norm_of(x, ord, axis, keepdims)
     if len(axis) == 2:
@@ -251,7 +251,7 @@ norm = composite(
         sample(np.ones(3), axis=1),
         sample(np.ones((2, 2)), axis=(0, 2)),
         sample(np.ones((2, 2)), axis=(0, -2)),
-        sample(np.ones(3), axis=0.5),
+        sample(np.ones(3), axis=(0.5,)),
     ],
     numpy=(np.linalg.norm,),
     doc="np.linalg.norm, with every ord.",

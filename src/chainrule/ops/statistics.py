@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import plain
-from chainrule.core.op import Sample, sample
+from chainrule.core.op import Linear, Sample, sample
 from chainrule.core.slot import Slot
 from chainrule.errors import ArgumentError, ShapeError
-from chainrule.ops.define import ZERO, composite, elementwise, linear, rules
+from chainrule.ops.define import ZERO, composite, elementwise, rules
 from chainrule.ops.indexing import scatter
 from chainrule.ops.joining import as_array
 from chainrule.ops.reductions import (
@@ -18,17 +18,22 @@ from chainrule.ops.reductions import (
     axes_of,
     bad_axes,
     lane_size,
+    mask_for,
+    maskable,
     reduction_samples,
     reduction_spec,
     spread,
+    sum,
 )
 from chainrule.ops.samples import draw
 
 # -- mean --------------------------------------------------------------------------------------
 
 
-def _mean(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims)
+def _mean(
+    x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, where: Any = True
+) -> Any:
+    return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 
 
 def _spread_mean(g: Any, x_spec: Any, axis: Axis, keepdims: bool) -> Any:
@@ -36,14 +41,35 @@ def _spread_mean(g: Any, x_spec: Any, axis: Axis, keepdims: bool) -> Any:
     return spread(g / lane_size(x_spec.shape, axis), x_spec, axis, keepdims)
 
 
-mean = linear(
+def how_many(x: Any, axis: Axis, keepdims: bool, mask: Any) -> Any:
+    """How many elements of the mask are reduced into one, in a dtype that promotes no quotient."""
+    dtype = x.dtype if x.dtype.kind in "fc" else np.dtype(np.float64)
+    return np.sum(mask, axis=axis, keepdims=keepdims).astype(np.empty(0, dtype).real.dtype)
+
+
+def _as_if_all_counted(x: Any, mask: Any, attrs: dict[str, Any]) -> Any:
+    """x so that its mean over all elements is that over those the mask counts."""
+    return x * (lane_size(x.shape, attrs["axis"]) / how_many(x, attrs["axis"], True, mask))
+
+
+def _mean_samples() -> list[Sample]:
+    x = draw((2, 3), -2, 2)
+    return [
+        *reduction_samples(complex_too=True)(),
+        sample(x, axis=1, where=np.array([True, False, True])),
+        sample(x, where=x > -1, keepdims=True),
+        sample(x, axis=1, dtype=np.dtype(np.complex128), where=np.array([[True], [True]])),
+    ]
+
+
+mean = maskable(
     "mean",
     _mean,
-    _spread_mean,
-    samples=reduction_samples(complex_too=True),
+    Linear((_spread_mean,)),
+    _mean_samples,
     numpy=(np.mean,),
     bad=bad_axes,
-    spec=reduction_spec(_mean),
+    scaled=_as_if_all_counted,
 )
 
 
@@ -70,17 +96,21 @@ def _var(
     dtype: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
+    where: Any = True,
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
     x = as_array(x)
-    centre = _centre(x, axis, dtype) if mean is None else mean
-    total = np.sum(squared_size(x - centre), axis=axis, dtype=dtype, keepdims=keepdims)
-    return total / max(lane_size(x.shape, axis) - freedom(ddof, correction), 0)
+    centre = _centre(x, axis, dtype, where) if mean is None else mean
+    total = sum(squared_size(x - centre), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    lost = freedom(ddof, correction)
+    if where is True:
+        return total / max(lane_size(x.shape, axis) - lost, 0)
+    return total / np.maximum(how_many(total, axis, keepdims, mask_for(x, where)) - lost, 0)
 
 
-def _centre(x: Any, axis: Axis, dtype: Any) -> Any:
-    return mean(x, axis=axis, dtype=dtype, keepdims=True)
+def _centre(x: Any, axis: Axis, dtype: Any, where: Any) -> Any:
+    return mean(x, axis=axis, dtype=dtype, keepdims=True, where=where)
 
 
 def _spread_samples() -> list[Sample]:
@@ -90,6 +120,9 @@ def _spread_samples() -> list[Sample]:
         sample(x, axis=1, ddof=1), sample(x, ddof=0.5), sample(x, axis=(0, 2), correction=1),
         sample(draw((5,), -2, 2).astype(np.float32)),
         sample(draw((2, 3), -2, 2) + 1j * draw((2, 3), -2, 2, 1), axis=1),
+        sample(x, axis=2, ddof=1, where=np.array([True, False, True, True])),
+        sample(x, where=x > -1.5, mean=np.full((1, 1, 1), 0.1)),
+        sample(x[0].astype(np.float32), axis=0, where=x[0] > -1.5),
     ]  # fmt: skip
 
 
@@ -162,12 +195,22 @@ def _std(
     dtype: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
+    where: Any = True,
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
     x = as_array(x)
-    square = _var(x, axis, dtype, ddof, keepdims, mean, correction)
+    square = _var(x, axis, dtype, ddof, keepdims, where, mean, correction)
+    if where is not True:
+        return spread_of(square, x, axis, keepdims, mask_for(x, where))
     return deviation(square, all_equal(x, axis=axis, keepdims=keepdims))
+
+
+def spread_of(square: Any, x: Any, axis: Axis, keepdims: bool, mask: Any) -> Any:
+    """The standard deviation of the elements in the mask, of which `square` is the variance."""
+    counted = np.where(mask, x, np.nan)
+    equal = all_equal(counted, axis=axis, keepdims=keepdims, skip_nan=True)
+    return deviation(square, np.logical_and(equal, np.logical_not(np.isnan(square))))
 
 
 std = composite(
