@@ -235,6 +235,17 @@ def test_rows_of_minus_infinity_have_zero_softmax_and_zero_gradient():
     assert np.all(np.isfinite(cr.hessian(cr.logsumexp)(x[1])))
 
 
+def test_infinite_elements_share_the_softmax():
+    """The limit of growing ones; PyTorch and JAX give NaN."""
+    x = np.array([1.0, INF, -INF, INF])
+    share = np.array([0.0, 0.5, 0.0, 0.5])
+    np.testing.assert_array_equal(cr.softmax(x), share)
+    value, gradient = cr.value_and_grad(cr.logsumexp)(x)
+    assert value == INF
+    np.testing.assert_array_equal(gradient, share)
+    np.testing.assert_allclose(cr.log_softmax(x), [-INF, -np.log(2), -INF, -np.log(2)])
+
+
 def test_infinite_values_are_kept():
     assert cr.logsumexp(np.array([INF, 0.0])) == INF
     assert cr.logsumexp(np.zeros((0,))) == -INF

@@ -1,7 +1,8 @@
 """Sums of exponentials without overflow: logsumexp, softmax, log_softmax.
 
 The largest element is taken out first.  Rows in which every element is −∞ have no largest one to
-take out; their logsumexp is −∞ and their softmax 0, with a derivative of 0 instead of NaN.
+take out; their logsumexp is −∞ and their softmax 0, with a derivative of 0 instead of NaN.  Rows
+with +∞ have the softmax that they have in the limit: the infinite elements share the 1 equally.
 """
 
 from __future__ import annotations
@@ -24,17 +25,21 @@ from chainrule.ops.samples import draw
 from chainrule.ops.structure import stop_gradient
 
 
-def _shift(x: Any, axis: Axis) -> Any:
-    """What to subtract before exponentiating: the largest element, or 0 where it is infinite."""
+def _below_peak(x: Any, axis: Axis) -> tuple[Any, Any]:
+    """x less the largest element, and that element; 0 in its place where every element is −∞."""
     peak = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
-    return np.where(np.isfinite(peak), peak, 0.0).astype(peak.dtype)
+    if np.isfinite(peak).all():
+        return x - peak, peak
+    peak = np.where(peak == -np.inf, peak.dtype.type(0), peak)
+    with np.errstate(invalid="ignore"):
+        return np.where(x == peak, peak.dtype.type(0), x - peak), peak  # ∞ less ∞ is 0 here
 
 
 def _log_total(x: Any, axis: Axis) -> Any:
     """log Σ eˣ, the reduced axes kept; −∞ where every element is."""
-    shift = _shift(x, axis)
+    below, peak = _below_peak(x, axis)
     with np.errstate(divide="ignore"):
-        return np.log(np.sum(np.exp(x - shift), axis=axis, keepdims=True)) + shift
+        return np.log(np.sum(np.exp(below), axis=axis, keepdims=True)) + peak
 
 
 def _logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -45,14 +50,14 @@ def _logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 
 def _softmax(x: Any, axis: Axis = -1) -> Any:
     x = as_array(x)
-    powers = np.exp(x - _shift(x, axis))
+    powers = np.exp(_below_peak(x, axis)[0])
     total = np.sum(powers, axis=axis, keepdims=True)
     return (powers / np.where(total == 0, total.dtype.type(1), total))[()]
 
 
 def _log_softmax(x: Any, axis: Axis = -1) -> Any:
     x = as_array(x)
-    below = x - _shift(x, axis)
+    below, _ = _below_peak(x, axis)
     total = np.sum(np.exp(below), axis=axis, keepdims=True)
     return (below - np.log(np.where(total == 0, total.dtype.type(1), total)))[()]
 
@@ -160,6 +165,7 @@ def _far_out() -> list[Sample]:
         sample(np.array([1e307, -1e307])),
         sample(np.array([-800.0, -801.0, none])),
         sample(np.array([0.3, 0.3])),
+        sample(np.array([[1.0, np.inf, none], [np.inf, np.inf, 2.0]]), axis=-1),
     ]
 
 
