@@ -129,6 +129,57 @@ def test_formulas_that_should_work(run, words, shows):
     assert shows in out
 
 
+# ---- hostile formulas ----------------------------------------------------------------------------
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    ("formula", "says"),
+    [
+        ("9**9**9**9", "too large"),
+        ("x * (9+0)**(9+0)**(9+0)**(9+0)", "too large"),
+        ("-9**9**9 * x", "too large"),
+        ("(9**99)**99 * x", "too large"),
+        ("1 << 99999999999", "too large"),
+        ("x * " + "9" * 4000, "too large"),
+        ("9" * 5000, "4300 digits"),
+        ("[0] * 1000000000", "list is not a number"),
+        ("'a' * 999999999", "not a number"),
+        ("(" * 300 + "x" + ")" * 300, "nested parentheses"),
+        ("-" * 50000 + "x", "nested too deeply"),
+        ("+".join(["x"] * 20000), "nested too deeply"),
+        ("x ≤ 1", "invalid character '≤' (U+2264) (column 3)"),
+        ("x + é", "é: neither given a value"),
+        ("x + \udcff", "cannot read the formula"),
+        ("x\0", "cannot read the formula"),
+        ("x[1.5]", "integers"),
+        ("repeat(x, 99999999999999)", "column 1"),
+        ("sin(x) + cos(x, 3)", "(column 10)"),
+    ],
+)
+def test_a_hostile_formula_ends_soon_with_one_line(run, formula, says):
+    status, out, err = run("grad", formula, "x=1")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert says in err
+
+
+@pytest.mark.parametrize(
+    ("formula", "shows"),
+    [("x[2**1 - 1]", "= 2"), ("x[1] * 2**3", "= 16"), ("x[1] * 2**70", "= 2.36118e+21")],
+)
+def test_small_whole_numbers_stay_whole(run, formula, shows):
+    status, out, _ = run("grad", formula, "x=[1,2]")
+    assert status == 0
+    assert shows in out
+
+
+def test_what_could_not_be_checked_is_said(run):
+    assert "a jump" in run("grad", "sign(x)", "x=0")[1]
+    status, out, err = run("grad", "log(x)", "x=0")
+    assert (status, err) == (0, "")
+    assert "not checked" in out
+
+
 # ---- nothing but formulas is run -----------------------------------------------------------------
 
 

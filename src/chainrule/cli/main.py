@@ -6,7 +6,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from chainrule.core.node import Line
 from chainrule.errors import ChainruleError
+
+FAILURES = (
+    *(ChainruleError, ArithmeticError, TypeError, ValueError, LookupError),
+    *(MemoryError, RecursionError),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,9 +29,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(_with_formula_first(argv))
     try:
         return COMMANDS[options.command](options)
-    except (ChainruleError, ArithmeticError, TypeError, ValueError, LookupError) as error:
-        print(f"chainrule: {error}", file=sys.stderr)
+    except FAILURES as error:
+        print(f"chainrule: {_in_one_line(error)}", file=sys.stderr)
         return 2
+
+
+def _in_one_line(error: BaseException) -> str:
+    """What went wrong, and at which column of the formula."""
+    said = (str(error) or type(error).__name__).splitlines()[0]
+    if isinstance(error, OverflowError):
+        said = "a number too large for floating point"
+    column, at = None, error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code.co_filename == "<formula>":
+            column = Line(at.tb_frame.f_code, at.tb_lasti).positions[2]
+        at = at.tb_next
+    return said if column is None or "(column " in said else f"{said} (column {column + 1})"
 
 
 def _with_formula_first(argv: Sequence[str] | None) -> Sequence[str]:
