@@ -15,7 +15,7 @@ from chainrule.ops.joining import as_array, concatenate, parts_of, rows_samples
 from chainrule.ops.rearranging import numbered, picked
 from chainrule.ops.samples import draw
 from chainrule.ops.shape import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
-from chainrule.ops.structure import astype
+from chainrule.ops.structure import cast_into
 from chainrule.ops.structure import copy as copy_of
 
 
@@ -123,10 +123,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """Lanes of `values` are numbered after those of `arr`, and NumPy inserts the numbers."""
     arr, values = as_array(arr), as_array(values)
     plan = np.insert(numbered(arr), plain(obj), arr.size + numbered(values), axis)
-    together = [
-        ravel(arr),
-        ravel(values if values.dtype == arr.dtype else astype(values, arr.dtype)),
-    ]
+    together = [ravel(arr), ravel(cast_into(values, arr.dtype))]
     return picked(concatenate(together, axis=0), plan)
 
 

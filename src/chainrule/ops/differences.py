@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.op import Sample, sample
-from chainrule.errors import ArgumentError, ShapeError
+from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.cumulative import along
 from chainrule.ops.define import composite
 from chainrule.ops.joining import as_array
@@ -66,9 +66,10 @@ def _ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     x = np.reshape(as_array(x), (-1,))
     steps = x[1:] - x[:-1]
     ends = [None if end is None else np.reshape(as_array(end), (-1,)) for end in (to_begin, to_end)]
-    parts = [
-        p if p is steps else p.astype(x.dtype) for p in (ends[0], steps, ends[1]) if p is not None
-    ]
+    for end in ends:
+        if end is not None and not np.can_cast(end.dtype, x.dtype, "same_kind"):
+            raise DTypeError(f"{end.dtype.name} does not go with differences of {x.dtype.name}")
+    parts = [cast_into(p, x.dtype) for p in (ends[0], steps, ends[1]) if p is not None]
     return np.concatenate(parts) if len(parts) > 1 else steps
 
 

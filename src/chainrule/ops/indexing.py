@@ -19,11 +19,12 @@ import numpy as np
 from chainrule.core.masked import Masked, within
 from chainrule.core.op import Op, Sample, sample
 from chainrule.core.slot import Slot
-from chainrule.core.spec import Spec, dummy
+from chainrule.core.spec import Spec, broadcast_shapes, dummy
 from chainrule.errors import DTypeError
 from chainrule.ops.define import linear
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
+from chainrule.ops.structure import refuse_loss
 
 Template = tuple[Any, ...]
 STATIC = (type(None), type(Ellipsis))
@@ -69,7 +70,10 @@ def _static_slice(part: slice) -> slice:
 def _index_array(part: Any) -> Any:
     if hasattr(part, "dtype"):
         return part
-    array = as_array(part)
+    try:
+        array = as_array(part)
+    except DTypeError:
+        raise DTypeError(f"an index is made of integers or booleans, not {part!r:.60}") from None
     return array if array.size else array.astype(np.intp)
 
 
@@ -117,7 +121,10 @@ def _getitem_variant(x: Any, *arrays: Any, template: Template) -> tuple[Op, list
 def _refuse_other_than_integers(arrays: Any) -> None:
     for array in arrays:
         if array.dtype.kind not in "iub":
-            raise DTypeError(f"an index is made of integers or booleans, not {array.dtype.name}")
+            raise DTypeError(
+                f"an index is made of integers or booleans, not {array.dtype.name}; where a number "
+                "became a leaf (cr.trace, cr.check_grads), pass it as a constant: lambda x: f(x, 3)"
+            )
 
 
 def _index_spec(x: Any, *arrays: Any, template: Template) -> Spec | None:
@@ -125,8 +132,23 @@ def _index_spec(x: Any, *arrays: Any, template: Template) -> Spec | None:
     _refuse_other_than_integers(arrays)
     if any(a.dtype == bool for a in arrays):
         return None
-    zeros = [np.zeros(a.shape, a.dtype) for a in arrays]
-    return Spec.of(dummy(x)[fill_index(template, zeros)])
+    return Spec(_read_shape(x, arrays, template), x.dtype)
+
+
+def _read_shape(x: Any, arrays: Any, template: Template) -> tuple[int, ...]:
+    """NumPy's rule: the arrays' common axes take the place of the axes they index, if these stand
+    together, else they come first; a number beside arrays counts as one of them."""
+    read = dummy(x)[tuple(slice(None) if isinstance(p, Slot) else p for p in template)].shape
+    at = [i for i, p in enumerate(template) if isinstance(p, (int, Slot))]
+    together = at[-1] - at[0] + 1 == len(at)
+    hidden = x.ndim - sum(p is not None and p is not Ellipsis for p in template)
+    sizes, before, after = iter(read), [], []
+    for i, part in enumerate((*template, *[Ellipsis][: Ellipsis not in template])):
+        if not isinstance(part, int):  # a number has no axis in `read`
+            found = [next(sizes) for _ in range(hidden if part is Ellipsis else 1)]
+            if not isinstance(part, Slot):
+                (before if together and i < at[0] else after).extend(found)
+    return (*before, *broadcast_shapes([a.shape for a in arrays]), *after)
 
 
 getitem = linear(
@@ -173,12 +195,20 @@ embed = linear(
         sample(draw((1,), -2, 2).astype(np.float32), template=(None,), shape=()),
     ],
     bad=lambda: [sample(draw((2,), -2, 2), template=(slice(1, 3),), shape=(2,))],
+    spec=lambda x, template, shape: Spec(shape, x.dtype),
     doc="Zeros of `shape` in which x stands at a basic index: the transpose of x[index].",
 )
 
 
+def _to_write(x: Any, value: Any) -> Any:
+    """A copy of x that can take the value in."""
+    if hasattr(value, "dtype"):
+        refuse_loss(value.dtype, x.dtype)
+    return np.array(x)
+
+
 def _setitem(x: Any, value: Any, template: Template) -> Any:
-    out = np.array(x)
+    out = _to_write(x, value)
     out[template] = value
     return out if out.ndim else out[()]
 
@@ -227,6 +257,7 @@ setitem = linear(
         sample(draw((3,), -2, 2), draw((2,), -2, 2), template=(slice(None),)),
         sample(draw((3,), -2, 2), draw((), -2, 2), template=(3,)),
     ],
+    spec=lambda x, value, template: Spec(x.shape, x.dtype),
     variant=_setitem_variant,
     doc="A copy of x in which x[index] = value, for a basic index.",
 )
@@ -318,7 +349,7 @@ scatter = linear(
 
 
 def _setitem_at(x: Any, value: Any, *arrays: Any, template: Template) -> Any:
-    out = np.array(x)
+    out = _to_write(x, value)
     out[fill_index(template, arrays)] = value
     return out if out.ndim else out[()]
 

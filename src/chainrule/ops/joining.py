@@ -154,18 +154,52 @@ stack = linear(
 )
 
 
+NUMERIC = frozenset("fciub")  # the kinds of dtype that hold numbers
+MASKED = (
+    "the mask of a masked array would be lost beside a Variable; pass a.filled(value), or the "
+    "plain array a.data and use np.where(mask, otherwise, …)"
+)
+
+
 def as_array(value: Any) -> Any:
     """A nested sequence (or object array) as one array; Variables inside keep their gradient."""
     if hasattr(value, "dtype") and value.dtype != OBJECT:
-        return value
-    if not holds_variable(value):
-        try:
-            return np.asarray(value)
-        except ValueError:
-            raise ShapeError("a list of rows of different shapes is not an array") from None
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        return value.item()
-    return stack([as_array(v) if isinstance(v, (list, tuple, np.ndarray)) else v for v in value])
+        return numeric(value)
+    if isinstance(value, np.ndarray):
+        return as_array(value.tolist())
+    if holds_variable(value):
+        nested = (list, tuple, np.ndarray)
+        return stack([as_array(v) if isinstance(v, nested) else v for v in value])
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        shapes = ", ".join(str(np.shape(row)) for row in value[:4])
+        more = ", …" if len(value) > 4 else ""
+        raise ShapeError(f"a list of rows of different shapes: {shapes}{more}") from None
+    if array.dtype.kind not in NUMERIC:
+        what = "sequence" if isinstance(value, (list, tuple)) else type(value).__name__
+        raise DTypeError(f"a {what} is not a number or an array of numbers: {value!r:.60}")
+    return array
+
+
+def numeric(array: Any) -> Any:
+    """The array itself, if all it holds is numbers."""
+    if array.dtype.kind not in NUMERIC:
+        raise DTypeError(f"{array.dtype.name} is not a type of numbers")
+    refuse_twist(array)
+    return array
+
+
+def refuse_twist(value: Any) -> None:
+    """NumPy's subclasses of ndarray that mean something else by the same numbers."""
+    if not isinstance(value, np.ndarray) or type(value) is np.ndarray:
+        return
+    if isinstance(value, np.ma.MaskedArray):
+        raise DTypeError(MASKED)
+    if isinstance(value, np.matrix):
+        raise DTypeError(
+            "`*` of np.matrix is a matrix product; pass np.asarray(m), and write `@` for it"
+        )
 
 
 def holds_variable(value: Any) -> bool:

@@ -7,6 +7,7 @@ what it means in NumPy, and the derivative is that of indexing.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from chainrule.core.masked import plain
 from chainrule.core.op import Sample, sample
+from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, UnsupportedError
-from chainrule.ops.define import composite, linear
+from chainrule.ops.define import composite, linear, same_shape, shaped_spec
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
 from chainrule.ops.shape import ravel, reshape, transpose
+from chainrule.ops.structure import cast_into
 from chainrule.ops.structure import copy as copy_of
 
 Pairs = tuple[tuple[int, int], ...]
@@ -127,6 +130,7 @@ roll = linear(
         sample(draw((2, 3), -2, 2), shift=1, axis=2),
         sample(draw((2, 3), -2, 2), shift=(1, 2, 3), axis=(0, 1)),
     ],
+    spec=shaped_spec(_roll, same_shape),
     numpy=(np.roll,),
 )
 
@@ -138,12 +142,24 @@ def _tile(x: Any, reps: Any) -> Any:
     return np.tile(x, reps)
 
 
+def _copies(x: Any, reps: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How often each axis is repeated, and its size; missing axes are put in front."""
+    copies = tuple(operator.index(r) for r in np.ravel(reps))
+    if any(r < 0 for r in copies):
+        raise ArgumentError(f"tile: reps={reps!r} holds a negative number")
+    ndim = max(len(copies), len(x.shape))
+    return (1,) * (ndim - len(copies)) + copies, (1,) * (ndim - len(x.shape)) + x.shape
+
+
+def _tile_spec(x: Any, reps: Any) -> Spec:
+    copies, sizes = _copies(x, reps)
+    return Spec(tuple(map(operator.mul, copies, sizes)), x.dtype)
+
+
 def _tile_back(g: Any, x_spec: Any, reps: Any) -> Any:
     """The sum over all copies: g cut into (copies, size) along each axis."""
-    copies = tuple(int(r) for r in np.ravel(reps))
-    ndim = max(len(copies), len(x_spec.shape))
-    sizes = (1,) * (ndim - len(x_spec.shape)) + x_spec.shape
-    copies = (1,) * (ndim - len(copies)) + copies
+    copies, sizes = _copies(x_spec, reps)
+    ndim = len(sizes)
     cut = np.reshape(g, tuple(n for pair in zip(copies, sizes, strict=True) for n in pair))
     return np.reshape(np.sum(cut, axis=tuple(range(0, 2 * ndim, 2))), x_spec.shape)
 
@@ -164,6 +180,7 @@ tile = linear(
         sample(draw((3,), -2, 2).astype(np.float32), reps=2),
     ],
     bad=lambda: [sample(draw((3,), -2, 2), reps=-1)],
+    spec=_tile_spec,
     numpy=(np.tile,),
 )
 
@@ -178,6 +195,13 @@ def _repeat_each(x: Any, times: int, axis: int) -> Any:
     return np.repeat(x, times, axis)
 
 
+def _repeat_spec(x: Any, times: int, axis: int) -> Spec:
+    at, times = normalize_axis_index(axis, x.ndim), operator.index(times)
+    if times < 0:
+        raise ArgumentError(f"repeat: times={times} is negative")
+    return Spec((*x.shape[:at], x.shape[at] * times, *x.shape[at + 1 :]), x.dtype)
+
+
 repeat_each = linear(
     "repeat_each",
     _repeat_each,
@@ -189,6 +213,7 @@ repeat_each = linear(
         sample(draw((3,), -2, 2).astype(np.float32), times=2, axis=0),
     ],
     bad=lambda: [sample(draw((3,), -2, 2), times=-1, axis=0)],
+    spec=_repeat_spec,
     doc="Every lane along an axis, several times in a row: np.repeat with one number.",
 )
 
@@ -246,6 +271,13 @@ def _pad_zeros(x: Any, pad_width: Pairs) -> Any:
     return np.pad(x, pad_width)
 
 
+def _framed_spec(x: Any, pad_width: Pairs) -> Spec:
+    if any(operator.index(n) < 0 for pair in pad_width for n in pair):
+        raise ArgumentError(f"pad: pad_width={pad_width!r} holds a negative number")
+    sides = zip(x.shape, pad_width, strict=True)
+    return Spec(tuple(n + before + after for n, (before, after) in sides), x.dtype)
+
+
 def _unpad(g: Any, x_spec: Any, pad_width: Pairs) -> Any:
     """What lies inside the frame."""
     sizes = zip(pad_width, x_spec.shape, strict=True)
@@ -264,6 +296,7 @@ pad_zeros = linear(
     ],
     bad=lambda: [sample(draw((3,), -2, 2), pad_width=((-1, 2),))],
     fills=True,
+    spec=_framed_spec,
     doc="x in a frame of zeros, `pad_width` (before, after) lanes wide along each axis.",
 )
 
@@ -291,7 +324,7 @@ def _pad_constant(x: Any, widths: Pairs, values: Any) -> Any:
     inside = np.full(x.shape, sides)
     frame = np.arange(sides).reshape(x.ndim, 2)
     side = np.pad(inside, widths, constant_values=frame)  # type: ignore[arg-type]
-    values = np.reshape(np.broadcast_to(values, (x.ndim, 2)), sides).astype(x.dtype)
+    values = cast_into(np.reshape(np.broadcast_to(values, (x.ndim, 2)), sides), x.dtype)
     return np.where(side == sides, framed, values[np.minimum(side, sides - 1)])
 
 

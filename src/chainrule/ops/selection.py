@@ -49,7 +49,7 @@ numpy_where = composite(
 
 
 def _truth(condition: Any) -> Any:
-    return np.asarray(plain(condition), bool)
+    return np.asarray(plain(as_array(condition)), bool)
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:

@@ -10,7 +10,7 @@ from chainrule.core.op import sample
 from chainrule.core.parts import Parts
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError
-from chainrule.ops.define import ZERO, composite, linear, rules
+from chainrule.ops.define import ZERO, composite, elementwise_spec, linear, rules
 from chainrule.ops.samples import draw, holomorphic, reals
 
 
@@ -55,16 +55,19 @@ numpy_astype = composite(
 )
 
 
+def refuse_loss(value: np.dtype[Any], array: np.dtype[Any]) -> None:
+    """A complex value written into a real array loses a part, for NumPy with a warning only."""
+    if value.kind == "c" and array.kind != "c":
+        raise DTypeError(
+            f"a {value.name} value would lose its imaginary part in an array of {array.name}; "
+            "take np.real of it, or make the array complex: x.astype(complex)"
+        )
+
+
 def cast_into(value: Any, dtype: np.dtype[Any]) -> Any:
     """`value` as an array of `dtype` takes it in, which may round it but not drop a part of it."""
-    if value.dtype == dtype:
-        return value
-    if value.dtype.kind == "c" and dtype.kind != "c":
-        raise DTypeError(
-            f"a {value.dtype.name} value would lose its imaginary part in an array of "
-            f"{dtype.name}; take np.real of it, or make the array complex: x.astype(complex)"
-        )
-    return astype(value, dtype=dtype)
+    refuse_loss(value.dtype, dtype)
+    return value if value.dtype == dtype else astype(value, dtype=dtype)
 
 
 stop_gradient = rules(
@@ -72,6 +75,7 @@ stop_gradient = rules(
     lambda x: x,
     derivative=ZERO,
     samples=reals,
+    spec=elementwise_spec(lambda x: x),
     doc="The value of x, through which no derivative flows: the one way to detach.",
 )
 constant = rules(
@@ -79,6 +83,7 @@ constant = rules(
     lambda value: value,
     derivative=ZERO,
     inputs=(),
+    spec=lambda value: Spec.of(value),
     samples=lambda: [sample(value=np.float64(2.0)), sample(value=draw((2, 3), -2, 2))],
     doc="A value that depends on nothing: the output of a function that ignores its arguments.",
 )
@@ -89,6 +94,7 @@ conjugate = linear(
     samples=holomorphic,
     selects=False,
     numpy=(np.conjugate,),
+    spec=elementwise_spec(np.conjugate),
 )
 real = linear(
     "real", lambda x: np.real(x), lambda g: g, samples=holomorphic, numpy=(np.real,), view=True
@@ -100,11 +106,19 @@ imag = linear(
     samples=holomorphic,
     selects=False,
     numpy=(np.imag,),
+    spec=elementwise_spec(np.imag),
 )
 
 
 def _pull_item(g: Any, index: int, count: int) -> Parts:
     return Parts.single(index, count, g)
+
+
+def _item_spec(x: tuple[Spec, ...], index: int, count: int) -> Spec:
+    """`x` are the specs of all the results."""
+    if count != len(x) or index not in range(count):
+        raise ArgumentError(f"the result {index} of {count} is asked for, and there are {len(x)}")
+    return x[index]
 
 
 item = rules(
@@ -113,6 +127,7 @@ item = rules(
     reverse=(_pull_item,),
     push=(lambda t, index: t[index],),
     samples=list,
+    spec=_item_spec,
     doc="One result of an op that has several.",
 )
 
@@ -127,4 +142,5 @@ copy = linear(
     lambda g: g,
     samples=lambda: [*holomorphic(), sample(draw((2, 3), -2, 2), order="F")],
     numpy=(np.copy,),
+    spec=elementwise_spec(_copy),
 )

@@ -22,7 +22,7 @@ from chainrule.ops.indexing import embed, put_index, scatter, setitem, split_ind
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
 from chainrule.ops.shape import broadcast_to, ravel, reshape
-from chainrule.ops.structure import astype
+from chainrule.ops.structure import cast_into
 
 
 def writer(
@@ -95,7 +95,7 @@ put, numpy_put = writer(
 
 def _masked_write(a: Any, mask: Any, values: Any) -> Any:
     """`values`, of a's shape, where the mask holds."""
-    return np.where(mask, values if values.dtype == a.dtype else astype(values, a.dtype), a)
+    return np.where(mask, cast_into(values, a.dtype), a)
 
 
 def _mask_for(a: Any, mask: Any) -> Any:
@@ -228,7 +228,9 @@ def _add_at(a: Any, indices: Any, b: Any) -> Any:
     a, b = as_array(a), as_array(b)
     template, arrays = split_index(indices)
     shape = np.shape(plain(take_index(a, indices)))
-    b = broadcast_to(b, shape)
+    if not np.can_cast(b.dtype, a.dtype, "same_kind"):
+        raise DTypeError(f"{b.dtype.name} cannot be added to an array of {a.dtype.name} in place")
+    b = broadcast_to(cast_into(b, a.dtype), shape)
     if not arrays:
         return a + embed(b, template, a.shape)
     return a + scatter(b, *arrays, template=template, shape=a.shape)
@@ -242,7 +244,9 @@ add_at = composite(
         sample(draw((4,), -2, 2), np.array([0, 2, 2]), draw((3,), -2, 2, 1)),
         sample(draw((3, 2), -2, 2), (np.array([0, 2, 2]), 1), draw((), -2, 2, 1)),
         sample(draw((3, 2), -2, 2), slice(1, 3), draw((2,), -2, 2, 1)),
+        sample(draw((3,), -2, 2).astype(np.float32), slice(1, 3), draw((2,), -2, 2, 1)),
     ],
+    bad=lambda: [sample(draw((3,), -2, 2), slice(1, 3), draw((2,), -2, 2, 1) * 1j)],
     reference=lambda a, indices, b: _added(np.array(a), indices, b),
     doc="A copy of a to which b is added at the index; a lane named twice gets both.",
 )
