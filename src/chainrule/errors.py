@@ -10,11 +10,13 @@ ChainruleError
 ├── LinearAlgebraError         a matrix that is singular or not positive   (also a LinAlgError)
 ├── ArgumentError              any other bad argument                      (also a ValueError)
 ├── UnsupportedError           a NumPy function or argument we do not have (also a TypeError)
+│   └── UnsupportedAttributeError  an attribute of ndarray we do not have (also an AttributeError)
 ├── DetachError                a gradient would be lost without a word
 ├── ViewWriteError             a write through a view of a Variable        (also a ValueError)
 ├── MutationError              a saved array was changed before backward
 ├── DerivativeError            no derivative exists, or none is written
 │   └── DegenerateError        eigenvalues or singular values coincide
+│       └── NeedsHistoryError  caught by the engine, which then walks another way
 └── GradientCheckError         a derivative disagrees with differences     (also an AssertionError)
 """
 
@@ -65,6 +67,10 @@ class UnsupportedError(ChainruleError, TypeError):
     """A NumPy function, or an argument of one, that chainrule does not record."""
 
 
+class UnsupportedAttributeError(UnsupportedError, AttributeError):
+    """An attribute of ndarray that a Variable has not, so that `hasattr` answers no."""
+
+
 class DetachError(ChainruleError):
     """A conversion that would lose the gradient without a word.
 
@@ -86,6 +92,10 @@ class DerivativeError(ChainruleError):
 
 class DegenerateError(DerivativeError):
     """Eigenvalues or singular values coincide and the gradient depends on the choice of basis."""
+
+
+class NeedsHistoryError(DegenerateError):
+    """Raised by a rule on arrays that can only be computed from the history of its adjoint."""
 
 
 class GradientCheckError(ChainruleError, AssertionError):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from chainrule.core.node import ARGS, ATTRS, DTYPE, SHAPE, Leaf, Node, make_leaf
+from chainrule.core.node import Leaf, Node, make_leaf
 
 DOUBLE = np.dtype(np.float64)
 
@@ -25,12 +25,8 @@ def graph():
 
 
 def changed(node, **fields):
-    """The node with some of its fields replaced, by their position's name."""
-    places = {"args": ARGS, "attrs": ATTRS, "shape": SHAPE, "dtype": DTYPE}
-    held = list(node)
-    for name, value in fields.items():
-        held[places[name]] = value
-    made = type(node)(held)
+    """The node with some of its fields replaced."""
+    made = type(node)(**{name: getattr(node, name) for name in Node.__slots__} | fields)
     if isinstance(made, Leaf):
         made.name = node.name
     return made

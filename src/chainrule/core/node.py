@@ -5,7 +5,6 @@ from __future__ import annotations
 import linecache
 from functools import lru_cache
 from itertools import islice
-from operator import itemgetter
 from os.path import basename
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -18,46 +17,62 @@ if TYPE_CHECKING:
     from chainrule.core.op import Op
     from chainrule.core.rule import Rule
 
-# Positions inside a node, for the loops in which an attribute lookup would show.
-RULE, PARENTS, SAVED, ATTRS, SHAPE, DTYPE, CODE, LASTI, ARGS, WATCH = range(10)
 NO_ATTRS: dict[str, Any] = {}
 
 
-class Node(tuple[Any, ...]):
-    """An operation that happened.  A tuple, because making one must cost less than 100 ns.
+class Node:
+    """An operation that happened.
 
     `parents` are the inputs through which a derivative flows.  `args` lists every argument, nodes
     and constants alike, and is kept only while tracing; so is nothing else that the rule does not
     read, and an intermediate array dies as soon as user code drops it.
     """
 
-    __slots__ = ()
-    __hash__ = object.__hash__  # a node is itself, whatever it holds
-    __eq__ = object.__eq__
-    __ne__ = object.__ne__
+    __slots__ = (
+        "args", "attrs", "code", "dtype", "lasti", "parents", "rule", "saved", "shape", "watch",
+    )  # fmt: skip
+    rule: Rule
+    parents: tuple[Node, ...]
+    saved: tuple[Any, ...]
+    attrs: dict[str, Any]
+    shape: Shape
+    dtype: np.dtype[Any]
+    code: Any  # the user's code object and the instruction in it; or a StoredLine and 0
+    lasti: int
+    args: tuple[Any, ...] | None
+    watch: Any
 
-    rule: Rule = property(itemgetter(RULE))  # type: ignore[assignment]
-    parents: tuple[Node, ...] = property(itemgetter(PARENTS))  # type: ignore[assignment]
-    saved: tuple[Any, ...] = property(itemgetter(SAVED))  # type: ignore[assignment]
-    attrs: dict[str, Any] = property(itemgetter(ATTRS))  # type: ignore[assignment]
-    shape: Shape = property(itemgetter(SHAPE))  # type: ignore[assignment]
-    dtype: np.dtype[Any] = property(itemgetter(DTYPE))  # type: ignore[assignment]
-    args: tuple[Any, ...] | None = property(itemgetter(ARGS))  # type: ignore[assignment]
+    def __init__(
+        self,
+        rule: Any,
+        parents: tuple[Any, ...],
+        saved: tuple[Any, ...],
+        attrs: dict[str, Any],
+        shape: Shape,
+        dtype: np.dtype[Any],
+        code: Any = None,
+        lasti: int = 0,
+        args: tuple[Any, ...] | None = None,
+        watch: Any = None,
+    ):
+        self.rule, self.parents, self.saved, self.attrs = rule, parents, saved, attrs
+        self.shape, self.dtype, self.code, self.lasti = shape, dtype, code, lasti
+        self.args, self.watch = args, watch
 
     name: Any = None
     is_leaf = False
 
     @property
     def op(self) -> Op:
-        return self[RULE].op
+        return self.rule.op
 
     @property
     def spec(self) -> Spec:
-        return Spec(self[SHAPE], self[DTYPE])
+        return Spec(self.shape, self.dtype)
 
     @property
     def ndim(self) -> int:
-        return len(self[SHAPE])
+        return len(self.shape)
 
     @property
     def size(self) -> int:
@@ -66,12 +81,15 @@ class Node(tuple[Any, ...]):
     @property
     def line(self) -> Line | StoredLine | None:
         """Where in the user's code this happened; None when it is not known."""
-        code = self[CODE]
-        return Line(code, self[LASTI]) if isinstance(code, CodeType) else code
+        code = self.code
+        return Line(code, self.lasti) if isinstance(code, CodeType) else code
 
     def with_saved(self, saved: tuple[Any, ...]) -> Node:
         """The same node with other saved values, for a run at another point or on Variables."""
-        return Node((*self[:SAVED], saved, *self[SAVED + 1 :]))
+        return Node(
+            self.rule, self.parents, saved, self.attrs, self.shape, self.dtype, self.code,
+            self.lasti, self.args, self.watch,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         label = f" {self.name!s}" if self.name is not None else ""
@@ -79,7 +97,7 @@ class Node(tuple[Any, ...]):
         what = "leaf" if self.is_leaf else self.op.name
         return f"<node {what}{label} {Spec(self.shape, self.dtype)}{where}>"
 
-    # A node is not a value to copy, though it is a tuple.
+    # A node is itself: a copy would be another operation.
     def __deepcopy__(self, memo: object) -> Node:
         return self
 
@@ -103,7 +121,7 @@ class Leaf(Node):
 def make_leaf(
     shape: Shape, dtype: np.dtype[Any], name: Any, code: Any = None, lasti: int = 0
 ) -> Leaf:
-    leaf = Leaf((None, (), (), NO_ATTRS, shape, dtype, code, lasti, (), None))
+    leaf = Leaf(None, (), (), NO_ATTRS, shape, dtype, code, lasti, ())
     leaf.name = name
     leaf.grad = None
     return leaf

@@ -54,9 +54,12 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Partials:
-    """Elementwise: per input a function, a `Gate`, the number 1 or -1, or None (no derivative)."""
+    """Elementwise: one factor per input, None where there is no derivative.
 
-    factors: tuple[Function | Gate | int | None, ...]
+    A factor is a function of what it reads, the name of the one value it is, 1, -1, or a `Gate`.
+    """
+
+    factors: tuple[Function | Gate | str | int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)

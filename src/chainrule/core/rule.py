@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import gated
-from chainrule.core.node import ATTRS, CODE, LASTI, PARENTS, SAVED, Node
+from chainrule.core.node import Node
 from chainrule.core.op import (
     NOT_WRITTEN,
     OPS,
@@ -90,7 +90,7 @@ class Rule:
             index = self.op.inputs.index(name) if name in self.op.inputs else None
             return wrap(value, parent_of[index]) if index in parent_of else value
 
-        saved = tuple(lifted(n, v) for n, v in zip(self.saved_names, node[SAVED], strict=True))
+        saved = tuple(lifted(n, v) for n, v in zip(self.saved_names, node.saved, strict=True))
         return node.with_saved(saved)
 
     def __repr__(self) -> str:
@@ -103,8 +103,8 @@ def part_of(node: Node, value: Any, index: int, count: int) -> Node:
     parents = (node,) if rule.positions else ()
     attrs = {"index": index, "count": count}
     args = None if node.args is None else (node,)
-    line = node[CODE], node[LASTI]
-    return Node((rule, parents, (), attrs, value.shape, value.dtype, *line, args, None))
+    line = node.code, node.lasti
+    return Node(rule, parents, (), attrs, value.shape, value.dtype, *line, args)
 
 
 def rule_for(
@@ -198,6 +198,8 @@ def _define(text: str, name: str, scope: dict[str, Any]) -> Function:
 def parameters_of(function: Any) -> list[str]:
     if isinstance(function, Gate):
         function = function.weights
+    if isinstance(function, str):
+        return [function]
     if not callable(function):
         return []
     code = getattr(function, "__code__", None)
@@ -242,16 +244,16 @@ class InputRules:
         names = self.saved_names()
         lines = []
         if names:
-            lines.append(f"    {', '.join(names)}, = node[{SAVED}]")
+            lines.append(f"    {', '.join(names)}, = node.saved")
         read = set(self._read())
         lines += [
-            f"    {self.op.inputs[i]}_spec = node[{PARENTS}][{k}]"
+            f"    {self.op.inputs[i]}_spec = node.parents[{k}]"
             for k, i in enumerate(self.on)
             if f"{self.op.inputs[i]}_spec" in read
         ]
         if "out_spec" in read:
             lines.append("    out_spec = node")
-        lines += [f"    {n} = node[{ATTRS}][{n!r}]" for n in self.op.attrs if n in read]
+        lines += [f"    {n} = node.attrs[{n!r}]" for n in self.op.attrs if n in read]
         return "\n".join(lines) + ("\n" if lines else "")
 
     def _scope(self) -> dict[str, Any]:
@@ -276,6 +278,8 @@ class InputRules:
             return call
         if isinstance(function, Gate):
             return f"gated({incoming}, {call})"
+        if isinstance(function, str):
+            call = function
         if function == 1:
             return incoming
         if function == -1:
@@ -355,8 +359,8 @@ class JointRule:
         return keep
 
     def _arguments(self, function: Function, node: Node) -> dict[str, Any]:
-        known = dict(zip(self.saved_names(), node[SAVED], strict=True))
-        known |= node[ATTRS] | {"active": self.active, "out_spec": node}
+        known = dict(zip(self.saved_names(), node.saved, strict=True))
+        known |= node.attrs | {"active": self.active, "out_spec": node}
         return {p: known[p] for p in parameters_of(function) if p in known}
 
     def pull(self) -> Function:
@@ -374,14 +378,14 @@ class JointRule:
         op, forward, on = self.op, self.forward, self.on
 
         def push(tangents: Sequence[Any], node: Node) -> Any:
-            specs, fixed = node[SAVED][-2:]
+            specs, fixed = node.saved[-2:]
             known = dict(zip(on, tangents, strict=True))
             ts = [
                 known[i] if known.get(i) is not None else _zeros(spec) if value is None else value
                 for i, (spec, value) in enumerate(zip(specs, fixed, strict=True))
             ]
             if forward is None:
-                return op(ts, **node[ATTRS])
+                return op(ts, **node.attrs)
             return forward(ts, **self._arguments(forward, node))
 
         return push

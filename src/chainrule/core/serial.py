@@ -201,4 +201,4 @@ def _decode_node(entry: dict[str, Any], nodes: list[Node]) -> Node:
     parents = tuple(args[i] for i in rule.positions)
     file, number, source = entry.get("line") or (None, 0, "")
     line = StoredLine(str(file), int(number), str(source)) if file is not None else None
-    return Node((rule, parents, (), attrs or NO_ATTRS, shape, dtype, line, 0, args, None))
+    return Node(rule, parents, (), attrs or NO_ATTRS, shape, dtype, line, 0, args)

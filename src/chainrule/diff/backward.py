@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.masked import unmasked
-from chainrule.core.node import PARENTS, Leaf
+from chainrule.core.node import Leaf
 from chainrule.core.order import dfs_order
 from chainrule.diff.history import reverse_twice
 from chainrule.errors import DerivativeError, ShapeError
 from chainrule.record.variable import Variable
 
-parents_of = itemgetter(PARENTS)
+parents_of = attrgetter("parents")
 
 
 def backward(self: Variable, seed: Any = None) -> None:

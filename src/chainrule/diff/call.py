@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.containers import Structure, flatten
 from chainrule.core.masked import Masked, unmasked
-from chainrule.core.node import PARENTS, Leaf, Node, make_leaf
+from chainrule.core.node import Leaf, Node, make_leaf
 from chainrule.core.order import dfs_order
 from chainrule.diff.backward import own
 from chainrule.diff.forward import forward
 from chainrule.diff.history import on_variables, reverse_twice
 from chainrule.errors import ArgumentError, DerivativeError, DTypeError
 from chainrule.ops.arithmetic import identity
+from chainrule.ops.joining import refuse_twist
 from chainrule.record.recorder import as_operand
 from chainrule.record.state import current, recording
 from chainrule.record.variable import Variable
@@ -71,7 +72,7 @@ class Call:
         wrt = {v.node for v in self.inputs if v is not None}
         nested = not all(n.is_leaf for n in wrt)
         nodes = [v.node for v in self.outputs if isinstance(v, Variable)]
-        parents = (lambda n: () if n in wrt else n[PARENTS]) if nested else itemgetter(PARENTS)
+        parents = (lambda n: () if n in wrt else n.parents) if nested else attrgetter("parents")
         self.order = dfs_order(nodes, parents)
         outside = any(isinstance(n, Leaf) and n.live and n not in wrt for n in self.order)
         # A walk on arrays, unless something outside this call could still be differentiated.
@@ -125,12 +126,15 @@ def _input(value: Any, n: int, bare: bool) -> Variable | None:
                 "not a number or an array"
             )
         return None
+    refuse_twist(value)
     array = np.array(value)
     if array.dtype.kind not in "fc":
         if bare:
+            have_none = "integers" if array.dtype.kind in "iub" else "things other than numbers"
             raise DTypeError(
                 f"cannot differentiate with respect to argument {n}: it holds {array.dtype.name}, "
-                "and integers have no derivative.\n  pass it as floating point: x.astype(float)."
+                f"and {have_none} have no derivative.\n"
+                "  pass it as floating point: x.astype(float)."
             )
         return None
     return Variable(array[()], make_leaf(array.shape, array.dtype, None))
@@ -153,7 +157,7 @@ def _between(order: Sequence[Node], wrt: set[Node]) -> list[Node]:
     """The nodes of `order` that depend on one of `wrt`, without those."""
     reached, between = set(wrt), []
     for node in order:
-        if node not in wrt and any(p in reached for p in node[PARENTS]):
+        if node not in wrt and any(p in reached for p in node.parents):
             reached.add(node)
             between.append(node)
     return between

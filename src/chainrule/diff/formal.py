@@ -53,9 +53,7 @@ def define(
         op = _vertex_op(i, parents[i], functions[i], shape, given)
         args = tuple(nodes[j - 1] for j in parents[i])
         rule = rule_for(op, (True,) * len(args))
-        node = NamedNode(
-            (rule, args, (), NO_ATTRS, shape, DOUBLE, _line_of(functions[i]), 0, args, None)
-        )
+        node = NamedNode(rule, args, (), NO_ATTRS, shape, DOUBLE, _line_of(functions[i]), args=args)
         node.name = i
         nodes.append(node)
     leaves = tuple(node for node in nodes if node.is_leaf)

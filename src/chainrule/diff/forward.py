@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import Masked, plain, unmasked, within
-from chainrule.core.node import DTYPE, PARENTS, RULE, SHAPE, WATCH, Node
+from chainrule.core.node import Node
 from chainrule.core.op import Linear, Rules
+from chainrule.diff.failing import names_the_node
 
 Tangents = dict[Node, Any]
 
 
+@names_the_node
 def forward(
     order: Sequence[Node],
     tangents: Tangents,
@@ -25,19 +27,19 @@ def forward(
     has a structural zero.  `prepare` as in `reverse`.
     """
     for node in order:
-        if node[RULE] is None or node in tangents:
+        if node.rule is None or node in tangents:
             continue
-        ts = [tangents.get(parent) for parent in node[PARENTS]]
+        ts = [tangents.get(parent) for parent in node.parents]
         if all(t is None for t in ts):
             continue
-        if node[WATCH] is not None:
-            node[WATCH].check(node)
+        if node.watch is not None:
+            node.watch.check(node)
         tangents[node] = _fit(_push(ts, prepare(node) if prepare else node), node)
     return tangents
 
 
 def _push(ts: list[Any], node: Node) -> Any:
-    rule, derivative = node[RULE], node[RULE].op.derivative
+    rule, derivative = node.rule, node.rule.op.derivative
     selects = isinstance(derivative, (Linear, Rules)) and derivative.selects
     structural = any(type(t) is Masked for t in ts) or (
         selects and (derivative.fills or rule.constants or any(t is None for t in ts))
@@ -74,11 +76,11 @@ def _fit(t: Any, node: Node) -> Any:
     if t is None:
         return None
     if type(t) is Masked:
-        alive = np.broadcast_to(t.alive, node[SHAPE])
+        alive = np.broadcast_to(t.alive, node.shape)
         return Masked(_fit(t.value, node), alive)
-    if t.shape != node[SHAPE]:
-        t = np.broadcast_to(t, node[SHAPE])
-    if t.dtype != node[DTYPE] and node[DTYPE].kind in "fc":
-        t = np.real(t) if t.dtype.kind == "c" and node[DTYPE].kind == "f" else t
-        t = t.astype(node[DTYPE])
+    if t.shape != node.shape:
+        t = np.broadcast_to(t, node.shape)
+    if t.dtype != node.dtype and node.dtype.kind in "fc":
+        t = np.real(t) if t.dtype.kind == "c" and node.dtype.kind == "f" else t
+        t = t.astype(node.dtype)
     return t

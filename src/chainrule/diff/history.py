@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.masked import Masked, plain, unmasked
-from chainrule.core.node import CODE, LASTI, PARENTS, Node
+from chainrule.core.node import Node
 from chainrule.core.order import dfs_order
 from chainrule.core.parts import OBJECT, Parts
 from chainrule.diff.forward import forward
-from chainrule.diff.reverse import Adjoints, reverse
-from chainrule.ops.coincidence import NeedsHistoryError
+from chainrule.diff.reverse import Adjoints, reverse, reverse_arrays
+from chainrule.errors import NeedsHistoryError
 from chainrule.record.state import current, recording
 from chainrule.record.variable import Variable
 
-parents_of = itemgetter(PARENTS)
+parents_of = attrgetter("parents")
 
 
 def on_variables(node: Node) -> Node:
     """The node with its saved values as Variables: its rule's work is recorded, at its line."""
-    if node[CODE] is not None:
-        current.set(current.get().changed(line=(node[CODE], node[LASTI])))
+    if node.code is not None:
+        current.set(current.get().changed(line=(node.code, node.lasti)))
     return node.rule.lift(node, Variable)
 
 
@@ -35,7 +35,7 @@ def reverse_twice(
     if prepare is not None:
         return reverse(order, seeds, prepare)
     try:
-        return reverse(order, dict(seeds))
+        return reverse_arrays(order, seeds)
     except NeedsHistoryError:
         with recording(inside=False):
             found = reverse(order, seeds, on_variables)
@@ -58,12 +58,12 @@ def along(
     """
     order = dfs_order([value.node], parents_of)
     found = [unmasked(forward(order, {node: change}).get(value.node)) for change in changes]
-    below = set(dfs_order(node[PARENTS], parents_of))
-    around = dfs_order([value.node], lambda n: () if n is node or n in below else n[PARENTS])
+    below = set(dfs_order(node.parents, parents_of))
+    around = dfs_order([value.node], lambda n: () if n is node or n in below else n.parents)
     around = [n for n in around if n is not node]
     met = set(below)  # what depends on the same inputs as the node does
     for n in around:
-        if any(p in met for p in n[PARENTS]):
+        if any(p in met for p in n.parents):
             met.add(n)
     probe = np.random.default_rng(0).standard_normal(value.shape) * lanes
     walked = [n for n in around if n not in below]

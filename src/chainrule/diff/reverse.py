@@ -7,68 +7,101 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import Masked, plain, within
-from chainrule.core.node import ATTRS, DTYPE, PARENTS, RULE, SAVED, SHAPE, WATCH, Node
+from chainrule.core.masked import Masked, plain, unmasked, within
+from chainrule.core.node import Node
 from chainrule.core.op import Linear, Multilinear, Rules
 from chainrule.core.rule import rule_for
 from chainrule.core.spec import dummy
+from chainrule.diff.failing import names_the_node
 
 Adjoints = dict[Node, Any]
 
 
+@names_the_node
 def reverse(
     order: Sequence[Node],
-    adjoints: Adjoints,
+    seeds: Adjoints,
     prepare: Callable[[Node], Node] | None = None,
     keep: bool = False,
 ) -> Adjoints:
     """Walk `order` backwards; each node adds (its adjoint) × (local derivative) to its parents.
 
-    `adjoints` holds the seeds on entry and the leaves' adjoints on return (with `keep`, every
-    node's).  `prepare` gives the node whose saved values the rule shall read: those of another
-    run, or Variables, so that the rule's own work is recorded.
+    `seeds` are the outputs' adjoints; the leaves' come back (with `keep`, every node's).
+    `prepare` gives the node whose saved values the rule shall read: those of another run, or
+    Variables, so that the rule's own work is recorded.
     """
+    adjoints = dict(seeds)
     have, take = adjoints.get, adjoints.get if keep else adjoints.pop
     for node in reversed(order):
-        rule = node[RULE]
+        rule = node.rule
         if rule is None or (g := take(node, None)) is None:
             continue
-        if prepare is None and node[WATCH] is None and type(g) is not Masked:
-            found = rule.pull(g, node)
-        else:
-            found = contributions(g, prepare(node) if prepare else node)
+        for parent, c in zip(
+            node.parents, contributions(g, prepare(node) if prepare else node), strict=True
+        ):
+            if c is not None:
+                before = have(parent)
+                c = fit(c, parent)
+                adjoints[parent] = c if before is None else before + c
+    return adjoints
+
+
+@names_the_node
+def reverse_arrays(order: Sequence[Node], seeds: Adjoints) -> Adjoints:
+    """`reverse` on plain arrays, the inner loop of every gradient.
+
+    Dead lanes are followed as the numeric zeros they hold.  That is the same, unless such a zero
+    meets an infinity; then there is a NaN among the results, and the walk is made again with masks.
+    """
+    adjoints = {node: unmasked(g) for node, g in seeds.items()}
+    dropped = any(type(g) is Masked for g in seeds.values())
+    have, take = adjoints.get, adjoints.pop
+    for node in reversed(order):
+        rule = node.rule
+        if rule is None or (g := take(node, None)) is None:
+            continue
+        if node.watch is not None:
+            node.watch.check(node)
         exact = rule.exact
-        for parent, c in zip(node[PARENTS], found):  # noqa: B905 - strict costs 5% of the walk
+        for parent, c in zip(node.parents, rule.pull(g, node)):  # noqa: B905 - strict costs 5%
+            if type(c) is Masked:
+                c, dropped = c.value, True
             if not exact:
                 if c is None:
                     continue
-                if c.shape != parent[SHAPE] or c.dtype is not parent[DTYPE]:
+                if c.shape != parent.shape or c.dtype is not parent.dtype:
                     c = fit(c, parent)
             before = have(parent)
             adjoints[parent] = c if before is None else before + c
-    return adjoints
+    return reverse(order, seeds) if dropped and _meet_nan(adjoints) else adjoints
+
+
+def _meet_nan(adjoints: Adjoints) -> bool:
+    return any(np.isnan(np.vdot(g, g)) for g in adjoints.values())
 
 
 def contributions(g: Any, node: Node) -> Sequence[Any]:
     """What `node`, whose adjoint is `g`, adds to the adjoint of each of its parents."""
-    if node[WATCH] is not None:
-        node[WATCH].check(node)
+    if node.watch is not None:
+        node.watch.check(node)
     if type(g) is Masked:
         return _masked_contributions(g, node)
-    return node[RULE].pull(g, node)
+    return node.rule.pull(g, node)
 
 
 def fit(c: Any, parent: Any) -> Any:
     """A contribution in the parent's own shape and dtype: undo broadcasting and promotion."""
+    if c.shape == parent.shape and c.dtype is parent.dtype:
+        return c
     if type(c) is Masked:
-        alive = _sum_to(c.alive, parent[SHAPE], np.any) if c.shape != parent[SHAPE] else c.alive
+        alive = _sum_to(c.alive, parent.shape, np.any) if c.shape != parent.shape else c.alive
         return Masked(fit(c.value, parent), alive)
-    if c.shape != parent[SHAPE]:
-        c = _sum_to(c, parent[SHAPE], np.sum)
-    if c.dtype != parent[DTYPE]:
-        if c.dtype.kind == "c" and parent[DTYPE].kind == "f":
+    if c.shape != parent.shape:
+        c = _sum_to(c, parent.shape, np.sum)
+    if c.dtype != parent.dtype:
+        if c.dtype.kind == "c" and parent.dtype.kind == "f":
             c = np.real(c)
-        c = c.astype(parent[DTYPE])
+        c = c.astype(parent.dtype)
     return c
 
 
@@ -90,7 +123,7 @@ def _sum_to(c: Any, shape: tuple[int, ...], reduce: Callable[..., Any]) -> Any:
 
 def _masked_contributions(g: Masked, node: Node) -> Sequence[Any]:
     """As `contributions`, where dead lanes of `g` stay dead whatever the rule computes in them."""
-    rule, derivative = node[RULE], node[RULE].op.derivative
+    rule, derivative = node.rule, node.rule.op.derivative
     if rule.elementwise:
         return [within(c, g.alive) for c in rule.pull(g.value, node)]
     if isinstance(derivative, (Linear, Rules)) and derivative.selects:
@@ -100,7 +133,7 @@ def _masked_contributions(g: Masked, node: Node) -> Sequence[Any]:
             for c, m in zip(rule.pull(g.value, node), reached, strict=True)
         ]
     if rule.op.reach is not None:
-        reached = rule.op.reach(g.alive, node[PARENTS][0], **node[ATTRS])
+        reached = rule.op.reach(g.alive, node.parents[0], **node.attrs)
         return [within(c, reached) for c in rule.pull(g.value, node)]
     if isinstance(derivative, Multilinear):
         node = _with_dead_operands_zeroed(g.alive, node)
@@ -114,21 +147,22 @@ def _with_dead_operands_zeroed(alive: Any, node: Node) -> Node:
     must not reach the gradient of w.  Which entries are used is asked of the op itself, with every
     operand replaced by ones.
     """
-    rule = node[RULE]
-    values = dict(zip(rule.saved_names, node[SAVED], strict=True))
+    rule = node.rule
+    values = dict(zip(rule.saved_names, node.saved, strict=True))
     if all(np.isfinite(plain(v)).all() for n, v in values.items() if n in rule.op.inputs):
         return node
-    parents = dict(zip(rule.positions, node[PARENTS], strict=True))
+    parents = dict(zip(rule.positions, node.parents, strict=True))
     specs = [parents.get(i, values.get(n)) for i, n in enumerate(rule.op.inputs)]
     if any(s is None for s in specs):
         return node
     ones = [dummy(s) for s in specs]
     every = rule_for(rule.op, (True,) * len(ones))
-    probe = Node((every, tuple(specs), every.keep(*ones, None), *node[SAVED + 1 :]))
+    saved = every.keep(*ones, None)
+    probe = Node(every, tuple(specs), saved, node.attrs, node.shape, node.dtype)
     reached = every.pull(alive.astype(np.float64), probe)
     used = {n: plain(m) != 0 for n, m in zip(rule.op.inputs, reached, strict=True)}
     saved = tuple(
         np.where(used[n], v, 0) if n in used else v
-        for n, v in zip(rule.saved_names, node[SAVED], strict=True)
+        for n, v in zip(rule.saved_names, node.saved, strict=True)
     )
     return node.with_saved(saved)

@@ -10,7 +10,7 @@ import numpy as np
 from chainrule.core.containers import flatten
 from chainrule.core.graph import Graph, Key
 from chainrule.core.masked import Masked, unmasked
-from chainrule.core.node import ATTRS, PARENTS, RULE, Node
+from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
 from chainrule.diff.call import unit, zeros_like
 from chainrule.diff.reverse import contributions, fit, reverse
@@ -161,7 +161,7 @@ class Run:
         if g is not None:
             with np.errstate(all="ignore"):
                 bound = self._bind(child)
-                for p, c in zip(bound[PARENTS], contributions(g, bound), strict=True):
+                for p, c in zip(bound.parents, contributions(g, bound), strict=True):
                     if p is parent and c is not None:
                         c = fit(c, p)
                         total = c if total is None else total + c
@@ -182,7 +182,7 @@ class Run:
         with np.errstate(all="ignore"):
             for k in range(child.size):
                 seed = unit(child.shape, child.dtype, k)
-                for p, c in zip(bound[PARENTS], contributions(seed, bound), strict=True):
+                for p, c in zip(bound.parents, contributions(seed, bound), strict=True):
                     if p is parent and c is not None:
                         matrix[k] += np.conj(np.reshape(unmasked(fit(c, p)), -1))
         return matrix
@@ -191,12 +191,12 @@ class Run:
 
     def _bind(self, node: Node) -> Node:
         """The node with the values its rule reads at this point; leaves are as they are."""
-        if node[RULE] is None:
+        if node.rule is None:
             return node
         bound = self._bound.get(node)
         if bound is None:
             inputs = [self._values[a] if isinstance(a, Node) else a for a in node.args or ()]
-            bound = node.with_saved(node[RULE].keep(*inputs, self._values[node]))
+            bound = node.with_saved(node.rule.keep(*inputs, self._values[node]))
             self._bound[node] = bound
         return bound
 
@@ -272,7 +272,7 @@ class Run:
         if node.is_leaf or node.op.kinks is None:
             return False
         inputs = [self._values[a] if isinstance(a, Node) else a for a in node.args or ()]
-        return node.op.kinks(*inputs, **node[ATTRS])
+        return node.op.kinks(*inputs, **node.attrs)
 
     def _kink_matters(self, node: Node) -> bool:
         """Whether a lane of this op is at a kink and the adjoint reaches it."""

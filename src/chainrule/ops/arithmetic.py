@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.op import Op, sample
-from chainrule.ops.define import ZERO, Gate, composite, elementwise, linear
+from chainrule.ops.define import ZERO, Gate, composite, elementwise, elementwise_spec, linear
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw, holomorphic, pairs_within, point_pairs, points, within
 from chainrule.ops.structure import astype
@@ -201,5 +201,6 @@ identity = linear(
     lambda x: x,
     lambda g: g,
     samples=holomorphic,
+    spec=elementwise_spec(lambda x: x),
     doc="The value itself, as a node of its own for an inner derivative.",
 )

@@ -29,10 +29,6 @@ from chainrule.errors import DegenerateError
 from chainrule.ops.define import rules
 
 
-class NeedsHistoryError(DegenerateError):
-    """Raised by a rule on arrays that can only be computed from the history of its adjoint."""
-
-
 def whole_of(out: tuple[Any, ...]) -> Node:
     """The node of the decomposition that these recorded results are parts of."""
     return out[0].node.parents[0]

@@ -22,6 +22,7 @@ from chainrule.core.op import (
     register,
 )
 from chainrule.core.spec import Spec, broadcast_shapes, dummy
+from chainrule.errors import UnsupportedError
 
 __all__ = [
     "NOT_WRITTEN",
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 NAMES = ("x", "y", "z", "w")
-Factor = Function | Gate | int | None
+Factor = Function | Gate | str | int | None
 
 
 def elementwise(
@@ -45,18 +46,19 @@ def elementwise(
     *,
     samples: Samples,
     inputs: tuple[str, ...] | None = None,
+    spec: Function | None = None,
     **fields: Any,
 ) -> Op:
     """An op that works lane by lane with broadcasting; `partials` is one factor per input, or ZERO.
 
-    A factor is a function of what it reads, a `Gate`, the number 1 or -1, or None for an input
-    without derivative.
+    A factor is a function of what it reads, the name of the one value it is, 1, -1, a `Gate`, or
+    None for an input without derivative.
     """
     if inputs is None:
         inputs = NAMES[: getattr(forward, "nin", None) or len(partials)]  # type: ignore[arg-type]
     derivative = partials if partials in (ZERO, NOT_WRITTEN) else Partials(tuple(partials))  # type: ignore[arg-type]
     fields.setdefault("numpy", (forward,) if isinstance(forward, np.ufunc) else ())
-    spec = elementwise_spec(forward)
+    spec = spec or elementwise_spec(forward)
     return register(Op(name, forward, inputs, derivative, spec, samples, **fields))  # type: ignore[arg-type]
 
 
@@ -72,15 +74,55 @@ def elementwise_spec(forward: Function) -> Function:
     return spec
 
 
-def running_spec(forward: Function) -> Function:
-    """The spec of any op whose result's shape does not depend on values: try it on stand-ins."""
+MOST_LANES = 2**16  # on which an op is tried; a graph from a file may claim any number
+
+
+def running_spec(forward: Function, view: bool = False) -> Function:
+    """The spec of any op whose result's shape does not depend on values: try it on stand-ins.
+
+    Only a `view` is had for nothing; an op that computes is not tried on many lanes, and one that
+    may meet them has a spec of its own.
+    """
 
     def spec(*inputs: Any, **attrs: Any) -> Any:
+        stand_ins = [dummy(i) if hasattr(i, "dtype") else i for i in inputs]
+        if not view and (most := max(map(np.size, stand_ins), default=0)) > MOST_LANES:
+            raise UnsupportedError(
+                f"the shape of the result is only found by computing it, over {most} lanes; "
+                "the op's record needs a spec"
+            )
         with np.errstate(all="ignore"):
-            out = forward(*(dummy(i) if hasattr(i, "dtype") else i for i in inputs), **attrs)
+            out = forward(*stand_ins, **attrs)
         return tuple(Spec.of(o) for o in out) if isinstance(out, tuple) else Spec.of(out)
 
     return spec
+
+
+def shaped_spec(forward: Function, shape: Function) -> Function:
+    """The spec of an op of which `shape(*inputs, **attrs)` tells the result's shape.
+
+    The rest, dtype and refusals, is found by trying it on arrays with at most one lane per axis.
+    """
+
+    def spec(*inputs: Any, **attrs: Any) -> Any:
+        specs = [Spec.of(i) for i in inputs]
+        small = [
+            np.ones([min(n, 1) for n in s.shape], s.dtype) if hasattr(i, "dtype") else i
+            for i, s in zip(inputs, specs, strict=True)
+        ]
+        with np.errstate(all="ignore"):
+            out = forward(*small, **attrs)
+        found = tuple(shape(*specs, **attrs))
+        if isinstance(out, tuple):
+            return tuple(Spec(found, o.dtype) for o in out)
+        return Spec(found, np.asarray(out).dtype)
+
+    return spec
+
+
+def same_shape(x: Spec, *others: Any, **attrs: Any) -> Any:
+    """The shape rule of an op that keeps the shape of its first input."""
+    return x.shape
 
 
 def linear(
@@ -98,9 +140,8 @@ def linear(
     """An op linear in all differentiable inputs together; a variadic one has inputs ("xs",)."""
     transposes = (transpose,) if callable(transpose) else tuple(transpose)
     derivative = Linear(transposes, selects, fills)
-    return register(
-        Op(name, forward, inputs, derivative, spec or running_spec(forward), samples, **fields)
-    )
+    spec = spec or running_spec(forward, fields.get("view", False))
+    return register(Op(name, forward, inputs, derivative, spec, samples, **fields))
 
 
 def multilinear(

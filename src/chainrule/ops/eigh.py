@@ -10,8 +10,8 @@ from chainrule.core.masked import plain
 from chainrule.core.op import Sample, sample
 from chainrule.core.parts import Parts
 from chainrule.core.spec import Spec
+from chainrule.errors import NeedsHistoryError
 from chainrule.ops.coincidence import (
-    NeedsHistoryError,
     PartsOfValues,
     Ways,
     any_turn,

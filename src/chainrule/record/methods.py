@@ -6,27 +6,28 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.node import NO_ATTRS, Line
 from chainrule.core.op import OPS
-from chainrule.errors import UnsupportedError
+from chainrule.errors import ArgumentError, DTypeError, UnsupportedAttributeError
 from chainrule.ops import shape, structure
-from chainrule.record.recorder import call
+from chainrule.record.operators import is_operand
+from chainrule.record.protocol import array_function
+from chainrule.record.recorder import record
 from chainrule.record.state import user_line
 from chainrule.record.variable import Variable
 
 SAME_NAME = (
-    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "compress",
-    "conj", "conjugate", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero",
-    "prod", "ravel", "repeat", "round",
-    "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "cumprod",
+    "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat",
+    "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
 )  # fmt: skip
-OTHER_NAME = {"conj": "conjugate"}
 
 
 def method(name: str) -> Any:
-    op_name = OTHER_NAME.get(name, name)
+    function = getattr(np, name)  # has the method's parameters, in the same order
 
     def of_ndarray(self: Variable, *args: Any, **kwargs: Any) -> Any:
-        return call(Variable, OPS[op_name], (self, *args), kwargs, user_line(2))
+        return array_function(Variable, function, (self, *args), kwargs, user_line(2))
 
     of_ndarray.__name__ = name
     of_ndarray.__doc__ = f"As `ndarray.{name}`."
@@ -37,21 +38,38 @@ for _name in SAME_NAME:
     setattr(Variable, _name, method(_name))
 
 
+def _compress(self: Variable, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return np.compress(condition, self, axis, out)
+
+
+def _conjugate(self: Variable) -> Any:
+    return structure.conjugate(self)
+
+
 def _reshape(self: Variable, *new: Any, order: str = "C") -> Any:
     return shape.reshape(self, new[0] if len(new) == 1 else new, order=order)
 
 
 def _transpose(self: Variable, *axes: Any) -> Any:
-    chosen = (
-        axes[0]
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple))
-        else axes or None
-    )
-    return shape.transpose(self, axes=chosen)
+    whole = len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list)))
+    return shape.transpose(self, axes=axes[0] if whole else axes or None)
 
 
-def _astype(self: Variable, dtype: Any, **_: Any) -> Any:
-    return structure.astype(self, dtype=np.dtype(dtype))
+def _astype(
+    self: Variable,
+    dtype: Any,
+    order: str = "K",
+    casting: Any = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+) -> Any:
+    wanted = np.dtype(dtype)
+    if not np.can_cast(self.dtype, wanted, casting):
+        raise DTypeError(
+            f"astype: {self.dtype.name} cannot be cast to {wanted.name} with casting={casting!r}.\n"
+            f"  {Line(*user_line()).shown()}"
+        )
+    return structure.astype(self, dtype=wanted)
 
 
 def _copy(self: Variable, order: str = "C") -> Variable:
@@ -64,12 +82,22 @@ def _flatten(self: Variable, order: str = "C") -> Any:
 
 def _sort(self: Variable, axis: int = -1, **kwargs: Any) -> None:
     """In place, as NumPy's method; `np.sort` returns a new one."""
+    _refuse_flattening("sort", axis)
     self._rebind(OPS["sort"](self, axis=axis, **kwargs), "sort")
 
 
 def _partition(self: Variable, kth: Any, axis: int = -1, **kwargs: Any) -> None:
     """In place, as NumPy's method; `np.partition` returns a new one."""
+    _refuse_flattening("partition", axis)
     self._rebind(OPS["partition"](self, kth, axis=axis, **kwargs), "partition")
+
+
+def _refuse_flattening(name: str, axis: Any) -> None:
+    if axis is None:
+        raise ArgumentError(
+            f"x.{name}(axis=None) would flatten x in place; np.{name}(x, axis=None) returns the "
+            f"flat array.\n  {Line(*user_line()).shown()}"
+        )
 
 
 def _put(self: Variable, indices: Any, values: Any, mode: str = "raise") -> None:
@@ -85,6 +113,8 @@ def _tolist(self: Variable) -> Any:
     return self if self.ndim == 0 else [_tolist(row) for row in self]
 
 
+Variable.compress = _compress  # type: ignore[attr-defined]
+Variable.conj = Variable.conjugate = _conjugate  # type: ignore[attr-defined]
 Variable.reshape = _reshape  # type: ignore[attr-defined]
 Variable.transpose = _transpose  # type: ignore[attr-defined]
 Variable.astype = _astype  # type: ignore[attr-defined]
@@ -103,11 +133,15 @@ Variable.flat = property(lambda self: iter(shape.reshape(self, -1)))  # type: ig
 
 
 def _matmul(self: Variable, other: Any) -> Any:
-    return OPS["matmul"](self, other)
+    if not is_operand(other):
+        return NotImplemented
+    return record(Variable, OPS["matmul"], [self, other], NO_ATTRS)
 
 
 def _rmatmul(self: Variable, other: Any) -> Any:
-    return OPS["matmul"](other, self)
+    if not is_operand(other):
+        return NotImplemented
+    return record(Variable, OPS["matmul"], [other, self], NO_ATTRS)
 
 
 def _abs(self: Variable) -> Any:
@@ -118,6 +152,10 @@ def _divmod(self: Variable, other: Any) -> Any:
     return self // other, self % other
 
 
+def _rdivmod(self: Variable, other: Any) -> Any:
+    return other // self, other % self
+
+
 def _round(self: Variable, digits: int = 0) -> Any:
     return OPS["round"](self, decimals=digits)
 
@@ -126,6 +164,7 @@ Variable.__matmul__ = _matmul  # type: ignore[attr-defined]
 Variable.__rmatmul__ = _rmatmul  # type: ignore[attr-defined]
 Variable.__abs__ = _abs  # type: ignore[attr-defined]
 Variable.__divmod__ = _divmod  # type: ignore[attr-defined]
+Variable.__rdivmod__ = _rdivmod  # type: ignore[attr-defined]
 Variable.__round__ = _round  # type: ignore[attr-defined]
 
 
@@ -145,10 +184,6 @@ def _unknown(self: Variable, name: str) -> Any:
             f"ndarray.{name} is not supported on a Variable; x.value.{name} is the plain array's"
         )
     raise AttributeError(f"'Variable' object has no attribute {name!r}")
-
-
-class UnsupportedAttributeError(UnsupportedError, AttributeError):
-    """As UnsupportedError, and an AttributeError, so that `hasattr` answers no."""
 
 
 Variable.__getattr__ = _unknown  # type: ignore[attr-defined]

@@ -11,15 +11,18 @@ import numpy as np
 from chainrule.core.node import Line
 from chainrule.core.op import OPS, Op, Partials
 from chainrule.core.rule import Rule, rule_for
-from chainrule.errors import DetachError, UnsupportedError
-from chainrule.record.recorder import LinePlace, call
+from chainrule.errors import ChainruleError, DetachError, UnsupportedError
+from chainrule.record.recorder import LinePlace, as_operand, call, located, record, translated
 from chainrule.record.state import user_line
 
 if TYPE_CHECKING:
     from chainrule.record.variable import Variable
 
 _by_numpy: dict[Any, Op] = {}
-_parameters: dict[Any, list[str]] = {}
+_plans: dict[Any, Plan] = {}
+SETTINGS = frozenset({int, float, bool, str, type(None)})  # their types
+STANDS_FOR = {(np.where, 3): "where", (np.reshape, 2): "reshape"}  # with so many arguments
+_parameters: dict[Any, dict[str, Any]] = {}
 unary_rules: dict[
     np.ufunc, Rule
 ] = {}  # elementwise ops of one input met so far: their float64 rule
@@ -27,6 +30,7 @@ REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
     "logical_and": "all", "logical_or": "any", "logaddexp": "logsumexp",
 }  # fmt: skip
+WEAK = (int, float, complex)  # Python's numbers take the dtype of what they meet
 ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
 
 
@@ -72,19 +76,23 @@ def array_ufunc(
     op = op_of(ufunc)
     if op is None:
         raise unsupported(ufunc.__name__)
-    _refuse_destination(ufunc, kwargs)
+    _refuse_destination(ufunc, method, kwargs)
     if method == "__call__":
         if kwargs:
-            return with_keywords(variable, op, inputs, kwargs, line)
+            inputs, kwargs = with_keywords(variable, ufunc, op, inputs, kwargs, line)
         simple = len(op.inputs) == 1 and type(op.derivative) is Partials and op.variant is None
-        if simple and op.forward is ufunc:  # SciPy's log1p is not NumPy's to the last bit
+        if (
+            simple and op.forward is ufunc and not kwargs
+        ):  # SciPy's log1p is not NumPy's to the last bit
             unary_rules[ufunc] = rule_for(op, (True,), exact=True)
-        return call(variable, op, inputs, {}, line)
+        return call(variable, op, inputs, kwargs, line)
     name = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {}).get(ufunc.__name__)
     if name is not None:
         return call(variable, OPS[name], inputs, {"axis": 0, **kwargs}, line)
     if method == "at" and ufunc in (np.add, np.subtract):
         x, indices, values = inputs
+        if not isinstance(x, variable):
+            raise lost_in_array(f"np.{ufunc.__name__}.at")
         x._rebind(OPS["add_at"](x, indices, values if ufunc is np.add else -values), "add to")
         return None
     if method == "outer":
@@ -94,30 +102,58 @@ def array_ufunc(
     raise unsupported(f"{ufunc.__name__}.{method}")
 
 
-def _refuse_destination(ufunc: np.ufunc, kwargs: dict[str, Any]) -> None:
+def _refuse_destination(ufunc: np.ufunc, method: str, kwargs: dict[str, Any]) -> None:
     """A result written into part of an existing array cannot be recorded as a new value."""
-    if kwargs.pop("where", True) is not True:
+    if method != "reduce" and kwargs.pop("where", True) is not True:
         raise UnsupportedError(
             f"np.{ufunc.__name__} on a Variable does not take where=…: the other lanes would hold "
             f"nothing.\n  {Line(*user_line()).shown()}\n"
             f"  use np.where(mask, np.{ufunc.__name__}(x), otherwise)."
         )
-    if "out" in kwargs:
-        raise DetachError(
-            f"np.{ufunc.__name__} cannot write its result into an existing array: a gradient would "
-            f"be lost.\n  {Line(*user_line()).shown()}\n"
-            "  assign the result instead: `a += x` on an ndarray becomes `a = a + x`."
-        )
+    if any(o is not None for o in kwargs.pop("out", ())):
+        raise lost_in_array(f"np.{ufunc.__name__}")
+
+
+def lost_in_array(name: str) -> DetachError:
+    return DetachError(
+        f"{name} cannot write its result into an existing array: a gradient would be lost.\n"
+        f"  {Line(*user_line()).shown()}\n"
+        "  assign the result instead: `a += x` on an ndarray becomes `a = a + x`."
+    )
 
 
 def with_keywords(
-    variable: type[Variable], op: Op, inputs: Sequence[Any], kwargs: dict[str, Any], line: LinePlace
-) -> Any:
-    """A ufunc with dtype= and the like; what changes no value is let pass."""
-    dtype = kwargs.pop("dtype", None)
-    known = {k: v for k, v in kwargs.items() if k not in ("casting", "order", "subok", "signature")}
-    result = call(variable, op, inputs, known, line)
-    return result if dtype is None else result.astype(dtype)
+    variable: type[Variable],
+    ufunc: np.ufunc,
+    op: Op,
+    inputs: Sequence[Any],
+    kwargs: dict[str, Any],
+    line: LinePlace,
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The inputs as dtype=, signature= and casting= want them, and the keywords that are left."""
+    left = {k: v for k, v in kwargs.items() if k not in ("order", "subok")}  # change no value
+    dtype, casting = left.pop("dtype", None), left.pop("casting", None)
+    signature = left.pop("signature", None) or left.pop("sig", None)
+    if dtype is not None:
+        signature = (*(None,) * ufunc.nin, *(np.dtype(dtype),) * ufunc.nout)
+    if signature is None and casting is None:
+        return inputs, left
+    options = {} if signature is None else {"signature": signature}
+    try:
+        operands = [as_operand(i, variable) for i in inputs]
+        given = [type(o) if type(o) in WEAK else o.dtype for o in operands]
+        found = ufunc.resolve_dtypes(
+            (*given, *(None,) * ufunc.nout), casting=casting or "same_kind", **options
+        )
+    except ChainruleError as error:
+        raise located(error, op, inputs, line) from None
+    except (TypeError, ValueError) as error:
+        raise translated(error, op, inputs, {}, line) from None
+    cast = [
+        o.astype(d) if hasattr(o, "dtype") else np.array(o, d)[()]
+        for o, d in zip(operands, found, strict=False)
+    ]
+    return cast, left
 
 
 def array_function(
@@ -128,32 +164,64 @@ def array_function(
     line: LinePlace,
 ) -> Any:
     """`np.sum(x, axis=0)`, `np.linalg.solve(A, b)`: the entry of every other NumPy function."""
+    plan = _plans.get((func, len(args), *kwargs))
+    if plan is not None:
+        attrs = plan.attrs_of(args, kwargs)
+        if attrs is not None:
+            return record(variable, plan.op, args[: plan.count], attrs, line)
     op = op_of(func)
     if op is None:
         if func in INQUIRIES:
-            return func(*(values_of(variable, a) for a in args), **kwargs)
+            named = {key: values_of(variable, value) for key, value in kwargs.items()}
+            return func(*(values_of(variable, a) for a in args), **named)
         raise unsupported(_qualified(func))
+    _plan(op, func, args, kwargs)
     if len(args) > 1 or kwargs:
         args, kwargs = as_our_call(op, func, args, kwargs)
     return call(variable, op, args, kwargs, line)
+
+
+class Plan:
+    """How a NumPy function called with so many arguments and these keywords becomes an op.
+
+    Made at the first such call, it spares the others the matching of names; it serves calls whose
+    settings are plain numbers, texts and tuples of them.
+    """
+
+    __slots__ = ("count", "defaults", "names", "op")
+
+    def __init__(self, op: Op, names: Sequence[str]):
+        self.op, self.count, self.names, self.defaults = op, len(op.inputs), names, op.attrs
+
+    def attrs_of(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+        """The op's attrs in this call, or None where one of them needs a closer look."""
+        attrs = dict(self.defaults)
+        for name, value in zip(self.names, (*args[self.count :], *kwargs.values()), strict=True):
+            if type(value) is tuple:
+                if not all(type(v) in SETTINGS for v in value):
+                    return None
+            elif type(value) not in SETTINGS:
+                return None
+            attrs[name] = value
+        return attrs
+
+
+def _plan(op: Op, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Remember how such a call is made, if the op takes its arguments as NumPy does."""
+    key = func, len(args), *kwargs
+    op = OPS[STANDS_FOR.get(key, op.name)]
+    names = (*list(_parameters_of(func))[len(op.inputs) : len(args)], *kwargs)
+    needed = {name for name, value in op.attrs.items() if value is inspect.Parameter.empty}
+    simple = op.expand is None and not op.variadic and "where" not in names
+    if simple and len(args) >= len(op.inputs) and needed <= set(names) <= op.attrs.keys():
+        _plans[key] = Plan(op, names)
 
 
 def as_our_call(
     op: Op, func: Any, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """A call in NumPy's parameter names as a call in the op's; defaults are left out."""
-    names = _parameters.get(func)
-    if names is None:
-        try:
-            parameters = inspect.signature(func).parameters.values()
-            names = (
-                []
-                if any(p.kind is p.VAR_POSITIONAL for p in parameters)
-                else [p.name for p in parameters]
-            )
-        except ValueError:
-            names = []
-        _parameters[func] = names
+    names = list(_parameters_of(func))
     count = 1 if op.variadic else len(op.inputs)
     if not names or (op.variadic and not isinstance(args[:1][0] if args else None, (list, tuple))):
         return args, kwargs
@@ -164,12 +232,12 @@ def as_our_call(
             inputs.insert(names.index(name), value)  # np.sum(a=x)
         else:
             given[name] = value
-    ours = {}
-    for name, value in given.items():
-        if name in op.attrs or name in op.inputs:
-            if value is not np._NoValue:
-                ours[name] = value
-        elif value is not None and value is not np._NoValue and not _is_default(func, name, value):
+    if given.get("out") is not None:
+        raise lost_in_array(_qualified(func))
+    ours = {k: v for k, v in given.items() if v is not np._NoValue}
+    for name in [k for k in ours if k not in op.attrs and k not in op.inputs]:
+        value = ours.pop(name)
+        if value is not None and not _is_default(func, name, value):
             accepted = ", ".join(sorted(op.attrs)) or "no keyword"
             raise UnsupportedError(
                 f"{_qualified(func)} on a Variable does not take {name}={value!r} "
@@ -179,10 +247,23 @@ def as_our_call(
     return inputs, ours
 
 
+def _parameters_of(func: Any) -> dict[str, Any]:
+    """Names and defaults of a NumPy function's parameters; none where it takes *args."""
+    found = _parameters.get(func)
+    if found is None:
+        try:
+            parameters = inspect.signature(func).parameters.values()
+        except ValueError:
+            parameters = ()
+        found = {p.name: p.default for p in parameters}
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+            found = {}
+        _parameters[func] = found
+    return found
+
+
 def _is_default(func: Any, name: str, value: Any) -> bool:
-    default = (
-        inspect.signature(func).parameters[name].default if name in _parameters[func] else None
-    )
+    default = _parameters_of(func).get(name)
     return default is value or (isinstance(value, (str, int, float, bool)) and default == value)
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chainrule.core.node import CODE, DTYPE, LASTI, PARENTS, RULE, SHAPE, Line, Node
+from chainrule.core.node import Line, Node
 from chainrule.core.op import Op, Partials
 from chainrule.core.parts import OBJECT
-from chainrule.core.rule import Rule, rule_for
+from chainrule.core.rule import rule_for
 from chainrule.core.spec import Spec
 from chainrule.errors import (
     ArgumentError,
@@ -20,7 +20,7 @@ from chainrule.errors import (
     OutOfRangeError,
     ShapeError,
 )
-from chainrule.ops.joining import stack
+from chainrule.ops.joining import NUMERIC, as_array
 from chainrule.ops.structure import item
 from chainrule.record.state import current, user_line
 from chainrule.record.watch import watch_saved
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from chainrule.record.variable import Variable
 
 SCALARS = (float, int, complex, bool)
+FOREIGN = (ValueError, TypeError, LookupError, ArithmeticError)  # what NumPy raises
 DOUBLE = np.dtype(np.float64)
 
 
@@ -41,7 +42,12 @@ def call(
     """Call an op, primitive or composite, with arguments as the user wrote them."""
     if op.expand is not None:
         return expand(op, args, kwargs, line)
-    inputs, attrs = op.bind(args, kwargs)
+    try:
+        inputs, attrs = op.bind(args, kwargs)
+    except ChainruleError as error:
+        raise located(error, op, args, line) from None
+    except FOREIGN as error:
+        raise translated(error, op, args, kwargs, line) from None
     return record(variable, op, inputs, attrs, line)
 
 
@@ -56,16 +62,81 @@ def record(
     if line is None:
         line = user_line(3)
     try:
-        args = [a if type(a) is variable else as_operand(a, variable) for a in args]
-        if op.variant is not None:
-            op, args = op.variant(*args, **attrs) or (op, args)
-        values = [a._value if type(a) is variable else a for a in args]
+        args, values = operands(args, variable)
+        if op.variant is not None and (other := op.variant(*args, **attrs)) is not None:
+            op, args = other
+            values = [a._value if type(a) is variable else a for a in args]
         out = op.forward(*values, **attrs)
     except ChainruleError as error:
         raise located(error, op, args, line) from None
     except Exception as error:  # noqa: BLE001 - whatever NumPy raises, the user gets their line
         raise translated(error, op, args, attrs, line) from None
-    return note(variable, op, args, values, out, attrs, line)
+    if type(out) is not tuple:
+        if not hasattr(out, "dtype"):
+            out = np.asarray(out)[()]
+        result = variable(out, node_of(variable, op, args, values, out, attrs, line))
+        if op.view and type(out) is np.ndarray and type(args[0]) is variable:
+            args[0].note_view(result, op, attrs)
+        return result
+    whole = node_of(variable, op, args, values, out, attrs, line)
+    return tuple(_component(variable, whole, part, i, len(out)) for i, part in enumerate(out))
+
+
+def operands(args: Sequence[Any], variable: type[Variable]) -> tuple[Sequence[Any], list[Any]]:
+    """The arguments as an op takes them, and their values."""
+    values = []
+    for arg in args:
+        kind = type(arg)
+        if kind is variable:
+            arg = arg._value
+        elif not (kind is np.ndarray and arg.dtype.kind in NUMERIC) and kind not in SCALARS:
+            args = [as_operand(a, variable) for a in args]
+            return args, [a._value if type(a) is variable else a for a in args]
+        values.append(arg)
+    return args, values
+
+
+def node_of(
+    variable: type[Variable],
+    op: Op,
+    args: Sequence[Any],
+    values: Sequence[Any],
+    out: Any,
+    attrs: dict[str, Any],
+    line: LinePlace,
+) -> Node:
+    """The node of a value already computed."""
+    shape, dtype = ((), OBJECT) if type(out) is tuple else (out.shape, out.dtype)
+    flows = dtype is DOUBLE or dtype.kind in "fcO"
+    exact = dtype is DOUBLE and type(op.derivative) is Partials
+    active, parents, foreign = [], [], []
+    for arg in args:
+        on = False
+        if type(arg) is variable:
+            node = arg.node
+            # Without parents it is a constant that happens to be a Variable.
+            if flows and (node.parents or node.rule is None):
+                on = node.dtype is DOUBLE or node.dtype.kind in "fc"
+                if on:
+                    parents.append(node)
+            exact = exact and node.shape == shape and node.dtype is DOUBLE
+        elif type(arg) is np.ndarray:
+            foreign.append(arg)
+        active.append(on)
+    key = tuple(active), dtype.kind == "c", exact
+    rule = op.rules.get(key) or rule_for(op, *key)
+    saved = rule.keep(*values, out)
+    tracing = current.get().tracing
+    if tracing is not None:
+        every = tuple([tracing.node_of(a) if type(a) is variable else constant(a) for a in args])
+        through = tuple([every[i] for i in rule.positions])
+        return Node(rule, through, saved, attrs, shape, dtype, line[0], line[1], every)
+    watch = None
+    if foreign and saved:
+        watch = watch_saved(rule.saved_names, saved, foreign)
+    if len(parents) != len(rule.positions):  # through some inputs no derivative flows
+        parents = [args[i].node for i in rule.positions]
+    return Node(rule, tuple(parents), saved, attrs, shape, dtype, line[0], line[1], None, watch)
 
 
 def expand(op: Op, args: Sequence[Any], kwargs: dict[str, Any], line: LinePlace) -> Any:
@@ -75,69 +146,10 @@ def expand(op: Op, args: Sequence[Any], kwargs: dict[str, Any], line: LinePlace)
         return op.expand(*args, **kwargs)  # type: ignore[misc]
     except ChainruleError as error:
         raise located(error, op, args, line) from None
-    except (ValueError, TypeError, IndexError) as error:
+    except FOREIGN as error:
         raise translated(error, op, args, kwargs, line) from None
     finally:
         current.reset(token)
-
-
-def note(
-    variable: type[Variable],
-    op: Op,
-    args: Sequence[Any],
-    values: Sequence[Any],
-    out: Any,
-    attrs: dict[str, Any],
-    line: tuple[Any, int],
-) -> Any:
-    """Make the node of a value already computed, and the Variable (or several) that holds it."""
-    if type(out) is tuple:
-        shape, dtype, kind = (), OBJECT, "O"
-    else:
-        if not hasattr(out, "dtype"):
-            out = np.asarray(out)[()]
-        shape, dtype = out.shape, out.dtype
-        kind = dtype.kind
-    rule, foreign = _rule_of(variable, op, args, shape, dtype, kind)
-    saved = rule.keep(*values, out)
-    every = watch = None
-    tracing = current.get().tracing
-    if tracing is None:
-        parents = tuple([args[i].node for i in rule.positions])
-        if foreign and saved:
-            watch = watch_saved(
-                rule.saved_names, saved, {id(a) for a in args if type(a) is np.ndarray}
-            )
-    else:
-        every = tuple(tracing.node_of(a) if type(a) is variable else constant(a) for a in args)
-        parents = tuple(every[i] for i in rule.positions)
-    node = Node((rule, parents, saved, attrs, shape, dtype, line[0], line[1], every, watch))
-    if kind == "O":
-        return tuple(_component(variable, node, part, i, len(out)) for i, part in enumerate(out))
-    result = variable(out, node)
-    if op.view and type(out) is np.ndarray and type(args[0]) is variable:
-        args[0].note_view(result, op, attrs)
-    return result
-
-
-def _rule_of(
-    variable: type[Variable], op: Op, args: Sequence[Any], shape: Any, dtype: Any, kind: str
-) -> tuple[Rule, bool]:
-    """The op's rule for these arguments, and whether an array of the user's is among them."""
-    active, foreign = [], False
-    exact = type(op.derivative) is Partials and dtype is DOUBLE
-    for arg in args:
-        if type(arg) is variable:
-            node = arg.node
-            # Without parents it is a constant that happens to be a Variable.
-            history = node[RULE] is None or node[PARENTS]
-            active.append(bool(history) and kind in "fcO" and node[DTYPE].kind in "fc")
-            exact = exact and node[SHAPE] == shape and node[DTYPE] is dtype
-        else:
-            active.append(False)
-            foreign = foreign or type(arg) is np.ndarray
-    key = tuple(active), kind == "c", exact
-    return op.rules.get(key) or rule_for(op, *key), foreign
 
 
 def _component(
@@ -149,10 +161,8 @@ def _component(
     parents = (whole,) if rule.positions else ()
     attrs = {"index": index, "count": count}
     every = (whole,) if current.get().tracing is not None else None
-    line = whole[CODE], whole[LASTI]
-    return variable(
-        part, Node((rule, parents, (), attrs, part.shape, part.dtype, *line, every, None))
-    )
+    line = whole.code, whole.lasti
+    return variable(part, Node(rule, parents, (), attrs, part.shape, part.dtype, *line, every))
 
 
 def constant(value: Any) -> Any:
@@ -162,33 +172,9 @@ def constant(value: Any) -> Any:
 
 def as_operand(value: Any, variable: type[Variable]) -> Any:
     """What the user passed, as an op takes it: nested lists become arrays or stacks."""
-    if isinstance(value, (variable, np.generic, *SCALARS)):
+    if isinstance(value, (variable, SCALARS)):
         return value
-    if isinstance(value, np.ndarray) and value.dtype != OBJECT:
-        return value
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return stacked(value, variable)
-    array = np.asarray(value)
-    if array.dtype.kind not in "fciub":
-        raise DTypeError(f"a {type(value).__name__} is not a number or an array of numbers")
-    return array
-
-
-def stacked(values: Any, variable: type[Variable]) -> Any:
-    """A nested sequence (or object array) as one array; its Variables keep their gradient."""
-    if isinstance(values, np.ndarray):
-        if values.ndim == 0:
-            return as_operand(values.item(), variable)
-        values = list(values)
-    parts = [
-        as_operand(v, variable) if isinstance(v, (list, tuple, np.ndarray)) else v for v in values
-    ]
-    if any(isinstance(p, variable) for p in parts):
-        return stack(parts)
-    array = np.asarray(parts)
-    if array.dtype.kind not in "fciub":
-        raise DTypeError(f"a sequence of {type(values[0]).__name__} is not an array of numbers")
-    return array
+    return as_array(value)
 
 
 def described(arg: Any) -> str:

@@ -10,10 +10,11 @@ import numpy as np
 
 from chainrule.core.containers import flatten
 from chainrule.core.graph import Graph, inputs_of
-from chainrule.core.node import NO_ATTRS, Node, make_leaf
+from chainrule.core.node import Node, make_leaf
 from chainrule.core.order import dfs_order
 from chainrule.core.rule import rule_for
 from chainrule.errors import DerivativeError, DTypeError
+from chainrule.ops.joining import refuse_twist
 from chainrule.ops.structure import constant
 from chainrule.record.recorder import as_operand
 from chainrule.record.state import recording
@@ -122,6 +123,7 @@ def _leaf_for(value: Any, name: str, bare: bool) -> Any:
         return leaf(value._value, value.name or name)
     if type(value) is int:
         value = float(value)
+    refuse_twist(value)
     return leaf(np.array(value)[()], name)
 
 
@@ -136,18 +138,5 @@ def _output_node(value: Any, tracing: Trace) -> Node:
     if isinstance(value, Variable):
         return tracing.node_of(value)
     array = np.asarray(value)[()]
-    attrs = {"value": array}
-    return Node(
-        (
-            rule_for(constant, ()),
-            (),
-            (),
-            attrs or NO_ATTRS,
-            array.shape,
-            array.dtype,
-            None,
-            0,
-            (),
-            None,
-        )
-    )
+    rule = rule_for(constant, ())
+    return Node(rule, (), (), {"value": array}, array.shape, array.dtype, args=())

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.late import late
-from chainrule.core.node import DTYPE, NO_ATTRS, SHAPE, Leaf, Line, Node, make_leaf
+from chainrule.core.node import NO_ATTRS, Leaf, Line, Node, make_leaf
 from chainrule.core.op import Op
 from chainrule.core.rule import rule_for
-from chainrule.errors import DetachError, DTypeError, ViewWriteError
+from chainrule.errors import DetachError, DTypeError, UnsupportedError, ViewWriteError
 from chainrule.ops import indexing
+from chainrule.ops.joining import MASKED
 from chainrule.record.protocol import array_function, array_ufunc, unary_rules
-from chainrule.record.recorder import as_operand, call, record
+from chainrule.record.recorder import FOREIGN, as_operand, call, record, translated
 from chainrule.record.state import current, user_frame, user_line
 
 DOUBLE = np.dtype(np.float64)
@@ -109,13 +110,14 @@ class Variable:
         rule = unary_rules.get(ufunc)
         if rule is not None and method == "__call__" and not kwargs:
             node = self.node
-            if node[DTYPE] is DOUBLE and current.get().plain:
+            if node.dtype is DOUBLE and current.get().plain:
                 out = ufunc(self._value)
                 frame = _frame(1)
+                kept = rule.keep(self._value, out)
                 return Variable(
                     out,
-                    Node((rule, (node,), rule.keep(self._value, out), NO_ATTRS, node[SHAPE], DOUBLE,
-                          frame.f_code, frame.f_lasti, None, None)),
+                    Node(rule, (node,), kept, NO_ATTRS, node.shape, DOUBLE, frame.f_code,
+                         frame.f_lasti),
                 )  # fmt: skip
         return array_ufunc(Variable, ufunc, method, inputs, kwargs, user_line(2))
 
@@ -128,21 +130,37 @@ class Variable:
 
     def __getitem__(self, index: Any) -> Any:
         node = self.node
-        if type(index) is int and len(node[SHAPE]) == 1 and node[DTYPE] is DOUBLE:
-            size = node[SHAPE][0]
-            if -size <= index < size and current.get().plain:
-                frame = _frame(1)
-                return Variable(
-                    self._value[index],
-                    Node((READ, (node,), (), {"template": (index,)}, (), DOUBLE, frame.f_code,
-                          frame.f_lasti, None, None)),
-                )  # fmt: skip
-        template, arrays = indexing.split_index(index)
+        try:
+            template, arrays = indexing.split_index(index)
+        except FOREIGN as error:
+            raise translated(error, indexing.getitem, [self], NO_ATTRS, user_line(2)) from None
+        if node.dtype is DOUBLE and not arrays and current.get().plain:
+            try:
+                out = self._value[template]
+            except FOREIGN:
+                pass  # said properly below
+            else:
+                frame, attrs = _frame(1), {"template": template}
+                made = Variable(
+                    out,
+                    Node(READ, (node,), (), attrs, out.shape, DOUBLE, frame.f_code, frame.f_lasti),
+                )
+                if out.shape:
+                    self.note_view(made, indexing.getitem, attrs)
+                return made
         return record(Variable, indexing.getitem, [self, *arrays], {"template": template})
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Recorded as a functional update: this Variable is from now on the changed array."""
-        template, arrays = indexing.split_index(index)
+        if isinstance(value, Variable) and self.dtype.kind in "iub" and value.dtype.kind in "fc":
+            raise DetachError(
+                f"a {value.dtype.name} Variable assigned into one of {self.dtype.name} would lose "
+                f"its gradient.\n  {Line(*user_line()).shown()}\n  use y.astype(float)."
+            )
+        try:
+            template, arrays = indexing.split_index(index)
+        except FOREIGN as error:
+            raise translated(error, indexing.setitem, [self], NO_ATTRS, user_line(2)) from None
         changed = record(Variable, indexing.setitem, [self, value, *arrays], {"template": template})
         self._rebind(changed, "assign to")
 
@@ -204,7 +222,10 @@ class Variable:
         """
         if self.dtype.kind in "iub":
             return np.array(self._value, dtype)
-        if user_frame_stores_item():
+        frame = user_frame()
+        if frame.f_globals.get("__name__", "").startswith("numpy.ma"):
+            raise DTypeError(f"{MASKED}\n  {Line(*user_line()).shown()}")
+        if frame.f_code.co_code[frame.f_lasti] in STORE_ITEM:
             self._refuse_detaching("array")
         boxes = np.empty(self.size, object)
         for i, element in enumerate([self] if self.ndim == 0 else self.flat):  # type: ignore[attr-defined]
@@ -217,7 +238,12 @@ class Variable:
     def __index__(self) -> int:
         if self.dtype.kind in "iub":
             return self._value.__index__()  # type: ignore[no-any-return]
-        raise TypeError(f"a {self.dtype.name} Variable cannot be used as an index")
+        raise DTypeError(
+            f"a {self.dtype.name} Variable cannot be used as an index or a length.\n"
+            f"  {Line(*user_line()).shown()}\n"
+            "  cr.trace and cr.check_grads make a leaf of every number they are given: pass this\n"
+            "  one as a constant, lambda x: f(x, 3)."
+        )
 
     def __float__(self) -> float:
         self._refuse_detaching("float")
@@ -231,10 +257,13 @@ class Variable:
         self._refuse_detaching("complex")
         return complex(self._value)
 
-    def item(self) -> Any:
-        """The Python number of a one-element Variable, outside differentiated functions."""
+    def item(self, *index: Any) -> Any:
+        """One element as a Python number, outside differentiated functions."""
         self._refuse_detaching("item")
-        return self._value.item()
+        try:
+            return self._value.item(*index)
+        except FOREIGN as error:
+            raise translated(error, indexing.getitem, [self], NO_ATTRS, user_line()) from None
 
     def _refuse_detaching(self, conversion: str) -> None:
         """A conversion to a plain number loses the gradient: inside a transform an error."""
@@ -243,7 +272,7 @@ class Variable:
         inside_numpy = frame.f_globals.get("__name__", "").startswith("numpy")
         if self.dtype.kind not in "fc" or not (stores or inside_numpy or current.get().inside):
             return
-        line = Line(frame.f_code, frame.f_lasti).shown()
+        line = Line(*user_line()).shown()
         if stores:
             raise DetachError(
                 "a Variable cannot be assigned into a plain ndarray: its gradient would be lost.\n"
@@ -271,16 +300,23 @@ class Variable:
     def __format__(self, spec: str) -> str:
         return format(self._value, spec) if spec else str(self)
 
+    def __copy__(self) -> Variable:
+        return self.copy()
+
     def __deepcopy__(self, memo: object) -> Variable:
         return self.copy()
 
+    def __reduce_ex__(self, protocol: object) -> Any:
+        """A leaf is pickled with its name and gradient; a history is bound to this process."""
+        if not self.node.is_leaf:
+            raise UnsupportedError(
+                f"a Variable with a history cannot be pickled (this one comes from "
+                f"{self.node.op.name}, {self.line}): pickle x.value, or the graph as text with "
+                "cr.trace(f, …).to_json()."
+            )
+        return _unpickled, (self._value, self.name, self.grad)
+
     __hash__ = object.__hash__
-
-
-def user_frame_stores_item() -> bool:
-    """Whether the user's running instruction is `a[i] = v`."""
-    frame = user_frame(2)
-    return frame.f_code.co_code[frame.f_lasti] in STORE_ITEM
 
 
 def stores_item(frame: FrameType) -> bool:
@@ -304,6 +340,12 @@ def variable(value: Any, name: str | None = None) -> Variable:
             raise DTypeError(f"a variable holds numbers, not {array.dtype.name}")
         array = array.astype(np.float64)
     return leaf(array[()], name)
+
+
+def _unpickled(value: Any, name: Any, grad: Any) -> Variable:
+    made = leaf(value, name)
+    made._leaf.grad = grad
+    return made
 
 
 def leaf(value: Any, name: Any = None) -> Variable:

@@ -8,6 +8,7 @@ compared when it is used.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -54,11 +55,15 @@ class Watch:
                 )
 
 
-def watch_saved(names: tuple[str, ...], saved: tuple[Any, ...], foreign: set[int]) -> Watch | None:
-    """A Watch over the saved arrays whose ids are in `foreign`; None when there is none."""
+def watch_saved(
+    names: tuple[str, ...], saved: tuple[Any, ...], foreign: Sequence[np.ndarray]
+) -> Watch | None:
+    """A Watch over those of the user's arrays that are saved; None when there is none."""
     seen = []
     for name, value in zip(names, saved, strict=True):
-        for array in value if isinstance(value, tuple) else (value,):
-            if id(array) in foreign and array.size:
-                seen.append((name, array, fingerprint(array)))
+        within = value if type(value) is tuple else (value,)
+        for array in foreign:
+            for one in within:
+                if one is array and array.size:
+                    seen.append((name, array, fingerprint(array)))
     return Watch(seen) if seen else None
