@@ -147,7 +147,6 @@ def test_unary_and_divmod(value):
     assert_same(np.asarray(round(cr.variable(2.456), 1).value), np.asarray(2.5), "round")
 
 
-@pytest.mark.xfail(reason="there is no __rdivmod__")
 def test_divmod_on_the_right():
     found = divmod(7.5, cr.variable(2.0))
     assert [v.value for v in found] == [3.0, 1.5]

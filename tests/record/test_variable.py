@@ -60,10 +60,7 @@ def test_what_a_leaf_is_made_of(value, shape, dtype):
     [
         *("text", None, {"a": 1}, {1, 2}, print, b"x", [1, "a"], [None], [1, [2, "a"]]),
         *(np.array(["a"]), np.array("2020", "M8[Y]"), np.array([(1, 2.0)], "i4,f8"), 10**400),
-        pytest.param([[1], [1, 2]], marks=pytest.mark.xfail(reason="NumPy's own ValueError")),
-        pytest.param(
-            np.ma.array([1.0, 2.0], mask=[0, 1]), marks=pytest.mark.xfail(reason="mask is dropped")
-        ),
+        *([[1], [1, 2]], np.ma.array([1.0, 2.0], mask=[0, 1]), np.str_("a")),
     ],
     ids=repr,
 )
@@ -210,3 +207,21 @@ def test_conversions_outside_a_transform():
     for several in (float, int, lambda v: v.item()):
         with pytest.raises((TypeError, ValueError)):
             several(cr.variable([1.0, 2.0]))
+
+
+def test_a_number_that_became_a_leaf_is_no_index_or_length():
+    def loop(x, n):
+        for _ in range(n):
+            x = x * x
+        return x
+
+    for wrong in (
+        lambda: cr.trace(lambda x, i: x[i], np.ones(3), 1),
+        lambda: cr.trace(loop, 2.0, 3),
+        lambda: cr.check_grads(loop, 2.0, 3),
+    ):
+        with pytest.raises(cr.DTypeError, match=r"lambda x: f\(x, 3\)"):
+            wrong()
+    assert len(cr.trace(lambda x: loop(x, 3), 2.0).nodes) == 4
+    assert cr.grad(loop)(2.0, 3) == 8 * 2.0**7
+    assert cr.trace(lambda x, i: x[i], np.ones(3), np.int64(1)).outputs[0].shape == ()

@@ -202,8 +202,11 @@ def located(
 
 def translated(
     error: Exception, op: Op, args: Sequence[Any], attrs: dict[str, Any], line: tuple[Any, int]
-) -> ChainruleError:
+) -> Exception:
     """A NumPy error as ours: the op, the shapes, the user's line, and NumPy's reason."""
+    if isinstance(error, FloatingPointError):  # asked for by np.errstate, and to be caught as such
+        error.add_note(f"{op.name} at {Line(*line).shown()}")
+        return error
     try:
         if op.expand is not None:
             raise ValueError("a composite has no spec of its own")

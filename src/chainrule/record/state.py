@@ -54,10 +54,13 @@ INTERNAL = tuple(
 )
 
 
-def user_frame(depth: int = 1) -> FrameType:
-    """The innermost frame that is not chainrule's own."""
+NOT_THE_USER = (*INTERNAL, "numpy.")
+
+
+def user_frame(depth: int = 1, skip: tuple[str, ...] = INTERNAL) -> FrameType:
+    """The innermost frame that is not chainrule's own; it may be one of NumPy's."""
     frame: FrameType = sys._getframe(depth)
-    while frame.f_globals.get("__name__", "").startswith(INTERNAL) and frame.f_back is not None:
+    while frame.f_globals.get("__name__", "").startswith(skip) and frame.f_back is not None:
         frame = frame.f_back
     return frame
 
@@ -72,6 +75,6 @@ def user_line(depth: int = 2) -> tuple[Any, int]:
     if line is not None:
         return line
     frame = sys._getframe(depth)
-    if frame.f_globals.get("__name__", "").startswith(INTERNAL):
-        frame = user_frame(depth + 1)
+    if frame.f_globals.get("__name__", "").startswith(NOT_THE_USER):
+        frame = user_frame(depth + 1, NOT_THE_USER)
     return frame.f_code, frame.f_lasti
