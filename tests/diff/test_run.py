@@ -272,3 +272,15 @@ def test_bad_seeds_and_nodes():
     index = cr.trace(lambda x: np.argmax(x), x0).forward(x0)
     with pytest.raises(cr.DerivativeError, match="int64 and has no derivative"):
         index.backward()
+
+
+def test_a_cut_node_has_its_own_adjoint():
+    """floor(x) hands nothing on to x, yet the output depends on it."""
+    graph = cr.trace(lambda x, y: y * (2.0 * np.floor(x)), 2.5, 3.0)
+    run = graph.forward(2.5, 3.0).backward()
+    floor, doubled = graph.nodes[2:4]
+    assert [n.op.name for n in (floor, doubled)] == ["floor", "multiply"]
+    assert (run.adjoint(doubled), run.adjoint(floor), run.adjoint("x")) == (3.0, 6.0, 0.0)
+    assert run.status("x") == "structural zero" and run.status(floor) == "value"
+    assert run.contribution(doubled, graph.outputs[0]) == 3.0
+    np.testing.assert_array_equal(run.local_jacobian(floor, doubled), [[2.0]])

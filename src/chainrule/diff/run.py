@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from chainrule.core.graph import Graph, Key
 from chainrule.core.masked import Masked, unmasked
 from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
+from chainrule.core.rule import rule_for
 from chainrule.diff.call import unit, zeros_like
 from chainrule.diff.reverse import contributions, fit, reverse
 from chainrule.errors import (
@@ -123,7 +124,22 @@ class Run:
             adjoints[out] = start if out not in adjoints else adjoints[out] + start
         with np.errstate(all="ignore"):
             self._adjoints = reverse(self.graph.nodes, adjoints, self._bind, keep=True)
+            self._follow_cut_edges(self._adjoints)
         return self
+
+    def _follow_cut_edges(self, adjoints: dict[Node, Any]) -> None:
+        """Adjoints of what no leaf's derivative flows through, such as floor(x) in floor(x) * y."""
+        for node in reversed(self.graph.nodes):
+            g = adjoints.get(node)
+            for bound in () if g is None else self._bound_to_cut(node):
+                (parent,) = bound.parents
+                try:
+                    (c,) = contributions(g, bound)
+                except DerivativeError:  # nobody has written it: there is no number to show
+                    continue
+                if c is not None:
+                    before, c = adjoints.get(parent), fit(c, parent)
+                    adjoints[parent] = c if before is None else before + c
 
     def adjoint(self, node: Key) -> Any:
         """∂output/∂node; zero where no path leads from the node to the output."""
@@ -160,8 +176,7 @@ class Run:
         total = None
         if g is not None:
             with np.errstate(all="ignore"):
-                bound = self._bind(child)
-                for p, c in zip(bound.parents, contributions(g, bound), strict=True):
+                for p, c in self._contributions(g, child):
                     if p is parent and c is not None:
                         c = fit(c, p)
                         total = c if total is None else total + c
@@ -170,7 +185,6 @@ class Run:
     def local_jacobian(self, parent: Key, child: Key) -> np.ndarray[Any, Any]:
         """The matrix on one edge: ∂child/∂parent, (size of child) × (size of parent)."""
         parent, child = self._edge(parent, child)
-        bound = self._bind(child)
         if OBJECT in (child.dtype, parent.dtype):
             several = parent if parent.dtype == OBJECT else child
             raise DerivativeError(
@@ -182,7 +196,7 @@ class Run:
         with np.errstate(all="ignore"):
             for k in range(child.size):
                 seed = unit(child.shape, child.dtype, k)
-                for p, c in zip(bound.parents, contributions(seed, bound), strict=True):
+                for p, c in self._contributions(seed, child):
                     if p is parent and c is not None:
                         matrix[k] += np.conj(np.reshape(unmasked(fit(c, p)), -1))
         return matrix
@@ -199,6 +213,28 @@ class Run:
             bound = node.with_saved(node.rule.keep(*inputs, self._values[node]))
             self._bound[node] = bound
         return bound
+
+    def _bound_to_cut(self, node: Node) -> Iterator[Node]:
+        """The node bound, one by one, to each input that is computed but has no derivative."""
+        args = node.args or ()
+        for i, arg in enumerate(args):
+            if (
+                isinstance(arg, Node)
+                and not (arg.is_leaf or arg.parents)
+                and arg.dtype.kind in "fc"
+                and i not in node.rule.positions
+            ):
+                alone = tuple(k == i for k in range(len(args)))
+                rule = rule_for(node.op, alone, node.dtype.kind == "c")
+                if rule.positions:
+                    inputs = [self._values[a] if isinstance(a, Node) else a for a in args]
+                    saved = rule.keep(*inputs, self._values[node])
+                    yield Node(rule, (arg,), saved, node.attrs, node.shape, node.dtype)
+
+    def _contributions(self, g: Any, child: Node) -> Iterator[tuple[Node, Any]]:
+        """What `child`, whose adjoint is `g`, adds to each node it was computed from."""
+        for bound in (self._bind(child), *self._bound_to_cut(child)):
+            yield from zip(bound.parents, contributions(g, bound), strict=True)
 
     def _edge(self, parent: Key, child: Key) -> tuple[Node, Node]:
         parent, child = self.graph.node(parent), self.graph.node(child)
