@@ -201,6 +201,8 @@ def test_conversions_outside_a_transform():
     k = np.argmax(cr.variable([1.0, 3.0, 2.0]))
     assert ["a", "b", "c"][k] == "b"
     assert list(range(k)) == [0]
+    with pytest.raises(TypeError, match="bool Variable cannot be used as an index"):
+        range(x > 0)  # nor can NumPy's booleans
     for wrong in (lambda: range(x), lambda: [1, 2, 3][x]):
         with pytest.raises(TypeError, match="float64 Variable cannot be used as an index"):
             wrong()

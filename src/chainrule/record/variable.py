@@ -236,7 +236,7 @@ class Variable:
         return bool(self._value)
 
     def __index__(self) -> int:
-        if self.dtype.kind in "iub":
+        if self.dtype.kind in "iu":
             return self._value.__index__()  # type: ignore[no-any-return]
         raise DTypeError(
             f"a {self.dtype.name} Variable cannot be used as an index or a length.\n"
