@@ -10,6 +10,7 @@ FAMILIES = (
     "comparison",
     "contraction",
     "convolution",
+    "covariances",
     "creation",
     "cumulative",
     "decompositions",

@@ -1,4 +1,4 @@
-"""Means, variances, weighted averages, covariances and weighted counts."""
+"""Means, variances, weighted averages and weighted counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from chainrule.core.masked import plain
 from chainrule.core.op import Linear, Sample, sample
 from chainrule.core.slot import Slot
-from chainrule.errors import ArgumentError, ShapeError
+from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.define import ZERO, composite, elementwise, rules
 from chainrule.ops.indexing import scatter
 from chainrule.ops.joining import as_array
@@ -26,6 +26,7 @@ from chainrule.ops.reductions import (
     sum,
 )
 from chainrule.ops.samples import draw
+from chainrule.ops.structure import cast_into
 
 # -- mean --------------------------------------------------------------------------------------
 
@@ -101,6 +102,8 @@ def _var(
     correction: float | None = None,
 ) -> Any:
     x = as_array(x)
+    if dtype is not None and np.dtype(dtype).kind not in "fc":
+        raise DTypeError(f"dtype={np.dtype(dtype).name} has no fractions, of which a mean is made")
     centre = _centre(x, axis, dtype, where) if mean is None else mean
     total = sum(squared_size(x - centre), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     lost = freedom(ddof, correction)
@@ -251,7 +254,7 @@ def _average(
     if np.any(plain(total) == 0):
         raise ArgumentError("the weights of an average sum to zero: it is not defined")
     out = np.sum(x * weights, axis=axis, keepdims=keepdims) / total
-    return (out, total) if returned else out
+    return (out, cast_into(total, out.dtype)) if returned else out
 
 
 def _average_samples() -> list[Sample]:
@@ -274,102 +277,6 @@ average = composite(
         sample(np.ones((2, 3)), 0, np.ones(3)),
         sample(np.ones(2), None, np.array([1.0, -1.0])),
     ],
-)
-
-
-# -- covariances -------------------------------------------------------------------------------
-
-
-def _rows(x: Any, rowvar: bool) -> Any:
-    """Observations as a matrix with one row per quantity, in double precision at least."""
-    x = as_array(x)
-    if len(x.shape) > 2:
-        raise ShapeError(f"cov takes at most two dimensions, not {x.shape}")
-    x = x.astype(np.result_type(x.dtype, np.float64))
-    if len(x.shape) == 2:
-        return x if rowvar else np.transpose(x)
-    return np.reshape(x, (1, -1))
-
-
-def _cov(
-    x: Any,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-) -> Any:
-    rows = _rows(x, rowvar)
-    if y is not None:
-        rows = np.concatenate([rows, _rows(y, rowvar)], axis=0)
-    ddof = ddof if ddof is not None else 0 if bias else 1
-    given = [as_array(w) for w in (fweights, aweights) if w is not None]
-    weights = given[0] * given[1] if len(given) == 2 else given[0] if given else None
-    if weights is None:
-        centred = rows - mean(rows, axis=1, keepdims=True)
-        weighted, freedoms = centred, max(rows.shape[1] - ddof, 0)
-    else:
-        total = np.sum(weights)
-        centred = rows - np.sum(rows * weights, axis=1, keepdims=True) / total
-        weighted = centred * weights
-        lost = ddof if aweights is None else ddof * np.sum(weights * as_array(aweights)) / total
-        freedoms = total - lost if ddof else total
-    other = (
-        np.conjugate(np.transpose(weighted)) if rows.dtype.kind == "c" else np.transpose(weighted)
-    )
-    return _squeezed(np.matmul(centred, other) / freedoms)
-
-
-def _squeezed(x: Any) -> Any:
-    return np.reshape(x, tuple(n for n in x.shape if n != 1))
-
-
-def _cov_samples() -> list[Sample]:
-    x, y = draw((3, 5), -2, 2), draw((3, 5), -2, 2, 1)
-    return [
-        sample(x), sample(x, rowvar=False), sample(x[0]), sample(x[0], y[0]), sample(x, y, ddof=0),
-        sample(x, bias=True), sample(x[:2].astype(np.float32)), sample(x[:2] + 1j * y[:2]),
-    ]  # fmt: skip
-
-
-def _weighted_cov_samples() -> list[Sample]:
-    x, a, f = draw((2, 4), -2, 2), draw((4,), 0.3, 1, 1), np.array([1, 2, 1, 3])
-    return [
-        *_cov_samples(),
-        sample(x, None, True, False, None, None, a),
-        sample(x, None, True, False, None, f),
-        sample(x, None, True, False, 0, f, a),
-        sample(x, None, True, False, 1, f, a),
-    ]
-
-
-cov = composite(
-    "cov",
-    _cov,
-    samples=_weighted_cov_samples,
-    numpy=(np.cov,),
-    bad=lambda: [sample(np.ones((2, 3, 4))), sample(np.ones((2, 3)), np.ones((2, 4)))],
-)
-
-
-def _corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
-    c = _cov(x, y, rowvar)
-    if c.shape == ():
-        return c / c
-    each = np.arange(c.shape[0])
-    scale = np.sqrt(np.real(c[each, each]))
-    c = c / scale[:, None] / scale[None, :]
-    if c.dtype.kind == "c":
-        return c
-    return np.minimum(np.maximum(c, -1.0), 1.0)  # rounding may lead outside
-
-
-corrcoef = composite(
-    "corrcoef",
-    _corrcoef,
-    samples=lambda: [s for s in _cov_samples() if not {"ddof", "bias"} & set(s.attrs)],
-    numpy=(np.corrcoef,),
 )
 
 
