@@ -271,3 +271,13 @@ def test_errors_asked_of_numpy_are_numpy_s():
         for call in (lambda: np.log(x), lambda: np.log(x), lambda: 1 / x, lambda: np.exp(x * 1e5)):
             with pytest.raises(FloatingPointError):
                 call()
+
+
+@pytest.mark.parametrize("part", [np.real, np.imag])
+def test_the_parts_of_a_list_of_complex_variables(part):
+    """NumPy makes an array of objects, whose imaginary part it takes to be 0."""
+    z = cr.variable(np.array([1 + 2j, 3 - 1j]))
+    with pytest.raises(cr.DetachError, match=r"np\.stack") as caught:
+        part([z[0], z[1]])
+    assert "part([z[0], z[1]])" in str(caught.value)
+    np.testing.assert_array_equal(part(np.stack([z[0], z[1]])).value, part(z.value))
