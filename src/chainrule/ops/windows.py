@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from chainrule.core.masked import Masked
 from chainrule.core.op import Op, sample
@@ -136,9 +137,9 @@ def where_covered(value: Any, windows: Sequence[Window]) -> Any:
 
 def _overlap_add(y: Any, shape: Sequence[int], axis: Any = None) -> Any:
     """The elements of every window back at their places, added where windows overlap."""
-    axes = range(len(shape)) if axis is None else [a % len(shape) for a in np.atleast_1d(axis)]
-    out = np.zeros(shape, y.dtype)
     rank = len(shape)
+    axes = range(rank) if axis is None else normalize_axis_tuple(axis, rank, allow_duplicate=True)
+    out = np.zeros(shape, y.dtype)
     for offset in np.ndindex(*y.shape[rank:]):
         start = [0] * rank
         for a, k in zip(axes, offset, strict=True):  # an axis may come twice
@@ -181,6 +182,7 @@ overlap_add: Op = linear(
         sample(draw((2, 2, 2, 3), -1, 1), shape=(3, 4)),
         sample(draw((3, 2, 2, 2), -1, 1), shape=(3, 4), axis=(1, -1)),
     ],
+    bad=lambda: [sample(draw((3, 3), -1, 1), shape=(5,), axis=1)],
     spec=lambda y, shape, axis=None: Spec(tuple(shape), y.dtype),
     doc="The transpose of sliding_window_view: an array of this shape, from its windows.",
 )
