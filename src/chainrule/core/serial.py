@@ -17,14 +17,16 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.graph import Graph
-from chainrule.core.node import NO_ATTRS, Node, StoredLine, make_leaf
+from chainrule.core.node import NO_ATTRS, Node, StoredLine, make_leaf, make_node
 from chainrule.core.op import OPS
 from chainrule.core.rule import rule_for
 from chainrule.core.slot import Slot
+from chainrule.core.spec import Spec
 from chainrule.core.verify import verify
 from chainrule.errors import ChainruleError, SerialisationError
 
 VERSION = 1
+MOST_AXES = 64  # NumPy's own limit
 
 
 def to_json(graph: Graph) -> str:
@@ -111,94 +113,132 @@ def decode(text: Any) -> Any:
         "tuple": lambda h: tuple(decode(v) for v in h),
         "list": lambda h: [decode(v) for v in h],
         "slice": lambda h: slice(*(decode(v) for v in h)),
-        "slot": lambda h: Slot(int(h)),
+        "slot": lambda h: Slot(_typed(h, int)),
         "ellipsis": lambda h: Ellipsis,
         "dtype": _dtype,
     }
     if kind not in known:
-        raise SerialisationError(f"unknown kind of value {kind!r}")
+        raise SerialisationError(f"unknown kind of value {_shortened(kind)}")
     return known[kind](held)
 
 
-def _dtype(name: str) -> np.dtype[Any]:
-    dtype = np.dtype(name)
-    if dtype.kind not in "fciubO":
+def _dtype(name: str, several: bool = False) -> np.dtype[Any]:
+    """A type of numbers; a node of `several` results has the type of objects."""
+    dtype = np.dtype(_typed(name, str))
+    if dtype.kind not in ("fciubO" if several else "fciub"):
         raise SerialisationError(f"dtype {name!r} is not a number type")
     return dtype
 
 
+def _shape(sizes: Any) -> tuple[int, ...]:
+    if len(_typed(sizes, list)) > MOST_AXES:
+        raise SerialisationError(f"{len(sizes)} axes are more than the {MOST_AXES} NumPy has")
+    if any(_typed(n, int) < 0 for n in sizes):
+        raise SerialisationError(f"the shape {sizes} has a negative size")
+    return tuple(sizes)
+
+
 def _array(dtype: str, shape: list[int], data: str) -> np.ndarray[Any, Any]:
-    raw = base64.b64decode(data, validate=True)
-    kind = _dtype(dtype)
-    if kind.kind == "O" or any(type(n) is not int or n < 0 for n in shape):
-        raise SerialisationError("an array of a strange kind")
-    if len(raw) != kind.itemsize * int(np.prod(shape, dtype=object)):
+    raw = base64.b64decode(_typed(data, str), validate=True)
+    spec = Spec(_shape(shape), _dtype(dtype))
+    if len(raw) != spec.dtype.itemsize * spec.size:
         raise SerialisationError(
             f"an array of shape {shape} and dtype {dtype} is not {len(raw)} bytes long"
         )
-    return np.frombuffer(raw, kind).reshape(shape).copy()
+    return np.frombuffer(raw, spec.dtype).reshape(spec.shape).copy()
+
+
+def _typed(value: Any, kind: type) -> Any:
+    """The value, which must be exactly of this type: a bool is no int, a str no list."""
+    if type(value) is not kind:
+        raise SerialisationError(f"{_shortened(value)} is not of type {kind.__name__}")
+    return value
+
+
+def _shortened(value: Any) -> str:
+    """What an error message shows of something a file holds."""
+    text = repr(value) if isinstance(value, (str, int, float)) else type(value).__name__
+    return text if len(text) < 60 else f"{text[:56]}…"
 
 
 def from_json(text: str) -> Graph:
-    """The graph a text holds; anything else raises a SerialisationError."""
+    """The graph a text holds; anything else raises a SerialisationError.
+
+    Time and memory are in proportion to the length of the text, whatever sizes it claims.
+    """
     try:
-        held = json.loads(text)
-        if not isinstance(held, dict) or held.get("chainrule") != VERSION:
-            raise SerialisationError(f"this is not a chainrule graph of version {VERSION}")
-        nodes: list[Node] = []
-        for entry in held["nodes"]:
-            nodes.append(_decode_node(entry, nodes))
-        graph = Graph(
-            nodes=tuple(nodes),
-            leaves=tuple(nodes[_position(i, nodes)] for i in held["leaves"]),
-            outputs=tuple(nodes[_position(i, nodes)] for i in held["outputs"]),
-            name=str(held["name"]),
-            captured={nodes[_position(i, nodes)]: decode(v) for i, v in held["captured"]},
-        )
-        return verify(graph)
+        return verify(_decode_graph(json.loads(text)))
     except SerialisationError:
         raise
-    except (
-        ChainruleError,
-        ValueError,
-        KeyError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        RecursionError,
-        MemoryError,
-    ) as error:
-        raise SerialisationError(
-            f"not a readable chainrule graph: {type(error).__name__}: {error}"
-        ) from None
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the text is not a graph
+        message = (
+            str(error) if isinstance(error, ChainruleError) else f"{type(error).__name__}: {error}"
+        )
+        raise SerialisationError(f"not a readable chainrule graph: {message}") from None
+
+
+def _decode_graph(held: Any) -> Graph:
+    if not isinstance(held, dict) or _typed(held.get("chainrule"), int) != VERSION:
+        raise SerialisationError(f"this is not a chainrule graph of version {VERSION}")
+    nodes: list[Node] = []
+    for entry in _typed(held["nodes"], list):
+        nodes.append(_decode_node(_typed(entry, dict), nodes))
+
+    def at(i: Any) -> Node:
+        return nodes[_position(i, nodes)]
+
+    captured = [_typed(pair, list) for pair in _typed(held["captured"], list)]
+    graph = Graph(
+        nodes=tuple(nodes),
+        leaves=tuple(map(at, _typed(held["leaves"], list))),
+        outputs=tuple(map(at, _typed(held["outputs"], list))),
+        name=_typed(held["name"], str),
+        captured={at(i): decode(value) for i, value in captured},
+    )
+    if len(graph.captured) < len(captured):
+        raise SerialisationError("a value is captured twice")
+    return graph
 
 
 def _position(i: Any, nodes: list[Node]) -> int:
     if type(i) is not int or not 0 <= i < len(nodes):
-        raise SerialisationError(f"there is no node {i!r}")
+        raise SerialisationError(f"there is no node {_shortened(i)}")
     return i
 
 
 def _decode_node(entry: dict[str, Any], nodes: list[Node]) -> Node:
-    dtype, shape = _dtype(entry["dtype"]), tuple(int(n) for n in entry["shape"])
+    shape = _shape(entry["shape"])
     if "leaf" in entry:
-        return make_leaf(shape, dtype, decode(entry["leaf"]))
-    op = OPS.get(entry["op"])
+        return make_leaf(shape, _dtype(entry["dtype"]), _name(decode(entry["leaf"])))
+    dtype = _dtype(entry["dtype"], several=True)
+    op = OPS.get(_typed(entry["op"], str))
     if op is None or op.expand is not None:
-        raise SerialisationError(f"there is no op {entry['op']!r}")
+        raise SerialisationError(f"there is no op {_shortened(entry['op'])}")
     args = tuple(
         nodes[_position(a["node"], nodes)] if isinstance(a, dict) and "node" in a else decode(a)
-        for a in entry["args"]
+        for a in _typed(entry["args"], list)
     )
-    attrs = {k: decode(v) for k, v in entry["attrs"].items()}
+    attrs = {k: decode(v) for k, v in _typed(entry["attrs"], dict).items()}
     if set(attrs) != set(op.attrs):
         raise SerialisationError(
-            f"{op.name} takes the attrs {sorted(op.attrs)}, not {sorted(attrs)}"
+            f"{op.name} takes the attrs {sorted(op.attrs)}, not {_shortened(str(sorted(attrs)))}"
         )
     flows = dtype.kind in "fcO"
     active = tuple(flows and isinstance(a, Node) and a.dtype.kind in "fcO" for a in args)
     rule = rule_for(op, active, dtype.kind == "c")
     parents = tuple(args[i] for i in rule.positions)
-    file, number, source = entry.get("line") or (None, 0, "")
-    line = StoredLine(str(file), int(number), str(source)) if file is not None else None
-    return Node(rule, parents, (), attrs or NO_ATTRS, shape, dtype, line, 0, args)
+    return make_node(
+        rule, parents, (), attrs or NO_ATTRS, shape, dtype, _line(entry.get("line")), 0, args
+    )
+
+
+def _name(value: Any) -> Any:
+    """The name of a leaf, or its number in a formal graph."""
+    return value if value is None or type(value) is int else _typed(value, str)
+
+
+def _line(held: Any) -> StoredLine | None:
+    if held is None:
+        return None
+    file, number, text = _typed(held, list)
+    return StoredLine(_typed(file, str), _typed(number, int), _typed(text, str))

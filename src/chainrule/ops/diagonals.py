@@ -8,7 +8,7 @@ import numpy as np
 
 from chainrule.core.masked import Masked
 from chainrule.core.op import Sample, sample
-from chainrule.core.spec import dummy
+from chainrule.core.spec import Spec, dummy
 from chainrule.errors import ShapeError
 from chainrule.ops.define import composite, linear
 from chainrule.ops.joining import as_array, stack
@@ -75,6 +75,7 @@ embed_diagonal = linear(
     _embed_diagonal,
     lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2),
     fills=True,
+    spec=lambda x, shape, **_: Spec(shape, x.dtype),
     samples=lambda: [
         sample(draw((2,), -2, 2), shape=(2, 3)),
         sample(draw((2,), -2, 2), shape=(4, 2), offset=-1),

@@ -14,7 +14,7 @@ import numpy as np
 from chainrule.core.masked import gated, plain, unmasked
 from chainrule.core.op import Op, Rules, Sample, sample
 from chainrule.ops.define import ZERO, composite, rules
-from chainrule.ops.reductions import Axis, bad_axes, distinct, expanded, maskable
+from chainrule.ops.reductions import Axis, bad_axes, distinct, expanded, maskable, reduction_spec
 
 
 def shares(
@@ -162,7 +162,10 @@ def _where_it_is(function: Callable[..., Any], samples: Callable[[], list[Sample
         return [sample(np.zeros((2, 3)), axis=2), sample(np.zeros((0, 2)), axis=0)]
 
     name = function.__name__
-    return rules(name, forward, derivative=ZERO, samples=samples, numpy=(function,), bad=bad)
+    return rules(
+        name, forward, derivative=ZERO, samples=samples, numpy=(function,), bad=bad,
+        spec=reduction_spec(forward),
+    )  # fmt: skip
 
 
 def _positions() -> list[Sample]:

@@ -14,7 +14,7 @@ from chainrule.core.masked import plain, within
 from chainrule.core.op import Rules, Sample, sample
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
-from chainrule.ops.define import ZERO, composite, rules
+from chainrule.ops.define import ZERO, composite, elementwise_spec, rules
 from chainrule.ops.indexing import take_index
 from chainrule.ops.joining import as_array, concatenate
 from chainrule.ops.ordering import argsort
@@ -89,6 +89,7 @@ interp_line = rules(
         sample(*(draw((), -2, 2, k) for k in range(4)), np.True_),
     ],
     kinks=lambda x, x0, y0, slope, sloped: np.equal(x, x0),
+    spec=elementwise_spec(_line),
     doc="y0 + slope·(x - x0) where it is sloped, else y0, to which x is a structural zero.",
 )
 

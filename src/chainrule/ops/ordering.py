@@ -16,7 +16,7 @@ from chainrule.core.op import Sample, sample
 from chainrule.core.slot import Slot
 from chainrule.core.spec import Spec, is_inexact
 from chainrule.errors import UnsupportedError
-from chainrule.ops.define import ZERO, composite, linear, rules
+from chainrule.ops.define import ZERO, composite, linear, rules, same_shape, shaped_spec
 from chainrule.ops.indexing import gather, scatter
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
@@ -102,6 +102,7 @@ sort_labels = rules(
     derivative=ZERO,
     samples=lambda: [sample(draw((2, 3), -2, 2), axis=0), sample(np.array([1.0, 0.0, 1.0]))],
     bad=lambda: [sample(draw((2,), -2, 2), axis=1), sample(np.ones(2), kind="bubble")],
+    spec=shaped_spec(_ranked, same_shape),
     doc="Which lanes tie, and in which order the groups stand when x is sorted.",
 )
 partition_labels = rules(
@@ -226,6 +227,9 @@ argsort = rules(
     samples=_sorts,
     bad=lambda: [sample(draw((3,), -2, 2), axis=1)],
     numpy=(np.argsort,),
+    spec=shaped_spec(
+        _argsort, lambda a, axis=-1, **_: (a.size,) if axis is None or not a.shape else a.shape
+    ),
     doc="The positions of the sorted values; its derivative is zero.",
 )
 argpartition = rules(
@@ -253,6 +257,7 @@ lexsort = rules(
         sample(np.array([[1.0, 0.0, 1.0], [2.0, 2.0, 1.0]])),
         sample(draw((2, 3, 4), -2, 2), axis=0),
     ],
+    spec=shaped_spec(np.lexsort, lambda keys, axis=-1: keys.shape[1:]),
     numpy=(np.lexsort,),
     doc="The positions that sort by the last key, then the one before it, and so on.",
 )

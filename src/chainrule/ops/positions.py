@@ -12,7 +12,7 @@ import numpy as np
 from chainrule.core.op import Sample, sample
 from chainrule.core.spec import Spec
 from chainrule.errors import ShapeError
-from chainrule.ops.define import ZERO, composite, rules
+from chainrule.ops.define import ZERO, composite, rules, same_shape, shaped_spec
 from chainrule.ops.indexing import take_index
 from chainrule.ops.joining import as_array, stack
 from chainrule.ops.samples import draw
@@ -75,6 +75,7 @@ insertion_points = rules(
     ],
     bad=lambda: [sample(draw((2, 2), 0, 1), draw((3,), 0, 1))],
     kinks=lambda a, v, side: np.isin(v, a),
+    spec=shaped_spec(np.searchsorted, lambda a, v, side="left": v.shape),
     doc="Where each v would be inserted to keep a sorted.",
 )
 
@@ -108,6 +109,7 @@ digitize = rules(
     ],
     bad=lambda: [sample(draw((3,), -1, 3), np.array([0.0, 2.0, 1.0]))],
     kinks=lambda x, bins, right: np.isin(x, bins),
+    spec=shaped_spec(np.digitize, same_shape),
     numpy=(np.digitize,),
 )
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrule.core.op import Sample, sample
+from chainrule.core.spec import Spec
 from chainrule.ops.define import ZERO, composite, rules
 from chainrule.ops.indexing import take_index
 from chainrule.ops.joining import as_array, concatenate
@@ -176,6 +177,7 @@ isin = rules(
         sample(np.array([1.0, 2.0]), np.array([2.0, 3.0]), invert=True),
         sample(np.array([1, 2]), np.array([2, 3]), kind="table"),
     ],
+    spec=lambda element, test_elements, **_: Spec(np.shape(element), np.dtype(bool)),
     numpy=(np.isin,),
 )
 

@@ -6,6 +6,8 @@ the weight 1 - fraction and on `stop` with the weight fraction.
 
 from __future__ import annotations
 
+import operator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from chainrule.core.op import Sample, sample
 from chainrule.core.rule import conjugate
-from chainrule.ops.define import composite, linear, rules
+from chainrule.core.spec import Spec, broadcast_shapes
+from chainrule.errors import ArgumentError
+from chainrule.ops.define import composite, linear, rules, shaped_spec
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
 from chainrule.ops.structure import astype, only_device
@@ -44,6 +48,21 @@ def _linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
     return np.linspace(start, stop, num, endpoint, dtype=dtype, axis=axis)
+
+
+def _spaced_spec(forward: Any) -> Any:
+    """The shape of both ends broadcast, with an axis of `num` numbers put in."""
+
+    def spec(start: Any, stop: Any, num: int = 50, axis: int = 0, **attrs: Any) -> Spec:
+        ends = Spec.of(start).shape, Spec.of(stop).shape
+        shape = list(broadcast_shapes(ends))
+        shape.insert(normalize_axis_index(axis, len(shape) + 1), operator.index(num))
+        if num < 0:
+            raise ArgumentError(f"num={num} is negative")
+        few = shaped_spec(partial(forward, num=1, **attrs), lambda start, stop: tuple(shape))
+        return few(start, stop)
+
+    return spec
 
 
 def _start_of_line(g: Any, num: int, endpoint: bool, axis: int) -> Any:
@@ -82,6 +101,7 @@ linspace = linear(
     selects=False,
     samples=_ends,
     bad=_bad_ends,
+    spec=_spaced_spec(_linspace),
     doc="`num` numbers from start to stop, equally far apart.",
 )
 
@@ -166,6 +186,7 @@ geomspace = rules(
         sample(np.array([-0.5, 2.0]), np.array([-3.0, 1.0]), num=4, axis=1),
     ],
     bad=lambda: [sample(np.zeros(2), np.ones(2), num=3), *_bad_ends()],
+    spec=_spaced_spec(_geomspace),
     numpy=(np.geomspace,),
     doc="`num` numbers from start to stop, each the same multiple of the one before.",
 )
