@@ -35,7 +35,6 @@ def test_the_text_survives_json(name):
     assert str(again) == str(graph), "source lines are kept too"
 
 
-@pytest.mark.xfail(reason="value_text prints a scalar type as <class 'numpy.float32'>")
 def test_a_dtype_is_printed_by_name_however_it_was_given():
     for dtype in (np.float32, np.dtype(np.float32)):
         graph = cr.trace(lambda x, dtype=dtype: np.cumsum(x, dtype=dtype), np.ones(3))
@@ -52,8 +51,9 @@ def test_lines_stand_beside_the_nodes_that_have_them():
     assert not any(row.endswith(" ") for row in rows)
 
 
-@pytest.mark.xfail(reason="value_text leaves sign and floatmode to np.printoptions")
-@pytest.mark.parametrize("options", [{"sign": "+"}, {"floatmode": "fixed"}])
+@pytest.mark.parametrize(
+    "options", [{"sign": "+"}, {"floatmode": "fixed"}, {"legacy": "1.13"}, {"precision": 2}]
+)
 def test_numpy_s_print_options_change_nothing(options):
     graph = cr.trace(lambda x: x * np.array([1.0, 0.123456789]), np.ones(2))
     expected = str(graph)

@@ -58,8 +58,10 @@ class Graph:
             raise GraphError(f"{key!r} is not a node of this graph")
         if hasattr(key, "node") and key.node in self.index:
             return key.node
-        if key in self._named:
+        try:
             return self._named[key]
+        except (KeyError, TypeError):  # also what no dict takes as a key
+            pass
         names = ", ".join(map(str, self._named)) or "none is named"
         raise GraphError(f"no node is called {key!r}; the named ones: {names}")
 

@@ -18,6 +18,12 @@ from chainrule.core.node import Node
 from chainrule.core.op import OPS
 
 WIDTH = 40
+# Every option there is, so that the text does not depend on what the user set.
+PRINTED: dict[str, Any] = {
+    "precision": 6, "threshold": 1000, "edgeitems": 3, "linewidth": 75, "suppress": False,
+    "nanstr": "nan", "infstr": "inf", "sign": "-", "formatter": None, "floatmode": "maxprec",
+    "legacy": False,
+}  # fmt: skip
 
 
 def graph_text(graph: Graph, lines: bool = True) -> str:
@@ -61,12 +67,15 @@ def value_text(value: Any) -> str:
     """A constant or attr in a few characters."""
     if isinstance(value, np.ndarray):
         if value.size <= 4:
-            return np.array2string(value, separator=", ", precision=6).replace("\n", "")
+            with np.printoptions(**PRINTED):
+                return np.array2string(value, separator=", ").replace("\n", "")
         return f"<{value.dtype.name}[{', '.join(map(str, value.shape))}]>"
     if isinstance(value, np.generic):
         return repr(value.item())
-    if isinstance(value, np.dtype):
-        return value.name
+    if isinstance(value, np.dtype) or (
+        isinstance(value, type) and issubclass(value, (np.generic, float, int, complex))
+    ):
+        return np.dtype(value).name
     if isinstance(value, slice):
         parts = ["" if p is None else str(p) for p in (value.start, value.stop)]
         return ":".join(parts) + ("" if value.step is None else f":{value.step}")
