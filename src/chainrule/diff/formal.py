@@ -23,7 +23,9 @@ DOUBLE = np.dtype(np.float64)
 class NamedNode(Node):
     """A node that carries its vertex number as its name."""
 
-    name: Any
+    def __init__(self, name: int, *fields: Any, **named: Any):
+        super().__init__(*fields, **named)
+        object.__setattr__(self, "name", name)
 
 
 def define(
@@ -53,9 +55,8 @@ def define(
         op = _vertex_op(i, parents[i], functions[i], shape, given)
         args = tuple(nodes[j - 1] for j in parents[i])
         rule = rule_for(op, (True,) * len(args))
-        node = NamedNode(rule, args, (), NO_ATTRS, shape, DOUBLE, _line_of(functions[i]), args=args)
-        node.name = i
-        nodes.append(node)
+        line = _line_of(functions[i])
+        nodes.append(NamedNode(i, rule, args, (), NO_ATTRS, shape, DOUBLE, line, args=args))
     leaves = tuple(node for node in nodes if node.is_leaf)
     return verify(Graph(tuple(nodes), leaves, (nodes[-1],), name="formal graph"))
 

@@ -40,9 +40,11 @@ def forward(
 
 def _push(ts: list[Any], node: Node) -> Any:
     rule, derivative = node.rule, node.rule.op.derivative
-    selects = isinstance(derivative, (Linear, Rules)) and derivative.selects
+    selects = fills = False
+    if isinstance(derivative, (Linear, Rules)):
+        selects, fills = derivative.selects, derivative.fills
     structural = any(type(t) is Masked for t in ts) or (
-        selects and (derivative.fills or rule.constants or any(t is None for t in ts))
+        selects and (fills or rule.constants or any(t is None for t in ts))
     )
     if not structural:
         return rule.push(ts, node)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import Masked, plain, unmasked, within
-from chainrule.core.node import Node
+from chainrule.core.node import Node, make_node
 from chainrule.core.op import Linear, Multilinear, Rules
 from chainrule.core.rule import rule_for
 from chainrule.core.spec import dummy
@@ -158,7 +158,7 @@ def _with_dead_operands_zeroed(alive: Any, node: Node) -> Node:
     ones = [dummy(s) for s in specs]
     every = rule_for(rule.op, (True,) * len(ones))
     saved = every.keep(*ones, None)
-    probe = Node(every, tuple(specs), saved, node.attrs, node.shape, node.dtype)
+    probe = make_node(every, tuple(specs), saved, node.attrs, node.shape, node.dtype)
     reached = every.pull(alive.astype(np.float64), probe)
     used = {n: plain(m) != 0 for n, m in zip(rule.op.inputs, reached, strict=True)}
     saved = tuple(

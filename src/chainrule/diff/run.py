@@ -10,7 +10,7 @@ import numpy as np
 from chainrule.core.containers import flatten
 from chainrule.core.graph import Graph, Key
 from chainrule.core.masked import Masked, unmasked
-from chainrule.core.node import Node
+from chainrule.core.node import Node, make_node
 from chainrule.core.parts import OBJECT
 from chainrule.core.rule import rule_for
 from chainrule.diff.call import unit, zeros_like
@@ -229,7 +229,7 @@ class Run:
                 if rule.positions:
                     inputs = [self._values[a] if isinstance(a, Node) else a for a in args]
                     saved = rule.keep(*inputs, self._values[node])
-                    yield Node(rule, (arg,), saved, node.attrs, node.shape, node.dtype)
+                    yield make_node(rule, (arg,), saved, node.attrs, node.shape, node.dtype)
 
     def _contributions(self, g: Any, child: Node) -> Iterator[tuple[Node, Any]]:
         """What `child`, whose adjoint is `g`, adds to each node it was computed from."""

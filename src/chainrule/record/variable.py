@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.late import late
-from chainrule.core.node import NO_ATTRS, Leaf, Line, Node, make_leaf
+from chainrule.core.node import NO_ATTRS, Leaf, Line, Node, make_leaf, make_node
 from chainrule.core.op import Op
 from chainrule.core.rule import rule_for
 from chainrule.errors import DetachError, DTypeError, UnsupportedError, ViewWriteError
@@ -116,7 +116,7 @@ class Variable:
                 kept = rule.keep(self._value, out)
                 return Variable(
                     out,
-                    Node(rule, (node,), kept, NO_ATTRS, node.shape, DOUBLE, frame.f_code,
+                    make_node(rule, (node,), kept, NO_ATTRS, node.shape, DOUBLE, frame.f_code,
                          frame.f_lasti),
                 )  # fmt: skip
         return array_ufunc(Variable, ufunc, method, inputs, kwargs, user_line(2))
@@ -143,7 +143,9 @@ class Variable:
                 frame, attrs = _frame(1), {"template": template}
                 made = Variable(
                     out,
-                    Node(READ, (node,), (), attrs, out.shape, DOUBLE, frame.f_code, frame.f_lasti),
+                    make_node(
+                        READ, (node,), (), attrs, out.shape, DOUBLE, frame.f_code, frame.f_lasti
+                    ),
                 )
                 if out.shape:
                     self.note_view(made, indexing.getitem, attrs)
@@ -227,6 +229,15 @@ class Variable:
             raise DTypeError(f"{MASKED}\n  {Line(*user_line()).shown()}")
         if frame.f_code.co_code[frame.f_lasti] in STORE_ITEM:
             self._refuse_detaching("array")
+        if self.dtype.kind == "c":
+            while frame.f_globals.get("__name__", "").startswith("numpy") and frame.f_back:
+                frame = frame.f_back
+            raise DetachError(
+                "complex Variables in an array of objects: NumPy would take their imaginary parts "
+                "for 0.\n"
+                f"  {Line(frame.f_code, frame.f_lasti).shown()}\n"
+                "  np.stack([z[0], z[1]]) and chainrule.numpy.array make an array of numbers."
+            )
         boxes = np.empty(self.size, object)
         for i, element in enumerate([self] if self.ndim == 0 else self.flat):  # type: ignore[attr-defined]
             boxes[i] = element
