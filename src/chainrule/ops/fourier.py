@@ -184,7 +184,7 @@ irfft = linear(
 
 
 def _hfft(x: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
-    return irfft(np.conjugate(x), n=n, axis=axis, norm=opposite(norm))
+    return irfft(np.conjugate(as_array(x)), n=n, axis=axis, norm=opposite(norm))
 
 
 def _ihfft(x: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:

@@ -72,7 +72,7 @@ mean_of_ties = linear(
 # -- who ties with whom -----------------------------------------------------------------------
 
 
-def _ranked(x: Any, axis: int, kind: Any = None, stable: Any = None) -> Pair:
+def _ranked(x: Any, axis: int = -1, kind: Any = None, stable: Any = None) -> Pair:
     """Labels of the lanes of x, and the same in order; a label is its group's first place."""
     order = np.argsort(x, axis=axis, kind=kind, stable=stable)
     ordered = np.moveaxis(np.take_along_axis(x, order, axis), axis, -1)
@@ -98,7 +98,7 @@ def _partitioned(x: Any, kth: Any, axis: int, kind: str) -> Pair:
 
 sort_labels = rules(
     "sort_labels",
-    lambda x, axis=-1, kind=None, stable=None: _ranked(x, axis, kind, stable),
+    _ranked,
     derivative=ZERO,
     samples=lambda: [sample(draw((2, 3), -2, 2), axis=0), sample(np.array([1.0, 0.0, 1.0]))],
     bad=lambda: [sample(draw((2,), -2, 2), axis=1), sample(np.ones(2), kind="bubble")],
