@@ -53,6 +53,7 @@ def assert_reads_as_numpy(x, index, rng):
     np.add.at(expected, lanes.reshape(-1), g.reshape(-1))
     np.testing.assert_allclose(pullback(g)[0], expected.reshape(x.shape), atol=1e-14)
     np.testing.assert_array_equal(cr.jvp(lambda x: x[index], (x,), (u,))[1], u[index])
+    assert cr.trace(lambda x: x[index], x).verify(), "its spec gives NumPy's shape"
 
 
 def assert_writes_as_numpy(x, v, index, rng):
