@@ -84,6 +84,14 @@ def test_a_key_that_cannot_be_a_name(graph, key):
         graph.node(key)
 
 
+def test_a_name_that_two_nodes_have():
+    a, b = cr.variable(1.0, name="w"), cr.variable(2.0, name="w")
+    graph = cr.trace(lambda x: x * a * b, 3.0)
+    with pytest.raises(cr.GraphError, match="2 nodes are called 'w'; pass the node itself"):
+        graph.node("w")
+    assert graph.node("x") is graph.leaves[0]
+
+
 def test_a_node_of_another_graph_is_refused(graph):
     stranger = cr.trace(diamond, 2.0, 3.0).outputs[0]
     assert stranger not in graph

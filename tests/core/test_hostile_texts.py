@@ -176,6 +176,13 @@ NUMBERS = {
     "a leaf of objects": document({**LEAF, "dtype": "|O"}),
     "a leaf nobody fills": document(LEAF, leaves=[]),
     "an op for a leaf": document(LEAF, SINE, leaves=[0, 1]),
+    "a name that moves the cursor": document({**LEAF, "leaf": "x\x1b[2J"}),
+    "a graph's name of two lines": document(LEAF, name="f\ng"),
+    "a line that moves the cursor": document(LEAF, {**SINE, "line": ["a.py", 1, "\x1b[2J"]}),
+    "a name that is a value": document({**LEAF, "leaf": {"float": "nan"}}),
+    "a value captured twice": document(LEAF, leaves=[], captured=[[0, 1.0], [0, 2.0]]),
+    "an op of constants alone": document(LEAF, {**SINE, "op": "power", "args": [2**40, 2**40]}),
+    "a dtype left out": document({**LEAF, "dtype": None}),
     "a captured text": document(LEAF, leaves=[], captured=[[0, "evil"]]),
 }
 

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import linecache
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +138,21 @@ def test_text_is_json_and_says_its_version():
     held = json.loads(GRAPHS["indices"].to_json())
     assert held["chainrule"] == 1
     assert set(held) == {"chainrule", "name", "nodes", "leaves", "outputs", "captured"}
+
+
+def test_a_name_that_cannot_be_printed_is_not_written():
+    leaf = cr.variable(1.0, name="two\nlines")
+    with pytest.raises(cr.SerialisationError, match="not printable"):
+        cr.trace(lambda x: x * leaf, 2.0).to_json()
+
+
+def test_a_tab_in_the_user_s_line_does_not_matter():
+    code = "def f(x):\n    return x\t* 2\n"
+    linecache.cache["tabbed.py"] = (len(code), None, code.splitlines(True), "tabbed.py")
+    made = {}
+    exec(compile(code, "tabbed.py", "exec"), made)  # noqa: S102 - the text stands above
+    again = cr.Graph.from_json(cr.trace(made["f"], 1.0).to_json())
+    assert again.nodes[1].line.shown() == "tabbed.py:2    return x * 2"
 
 
 def test_only_the_name_of_the_user_s_file_is_written():

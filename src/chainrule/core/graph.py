@@ -47,8 +47,12 @@ class Graph:
         return {node: i for i, node in enumerate(self.nodes)}
 
     @cached_property
-    def _named(self) -> dict[Any, Node]:
-        return {node.name: node for node in self.nodes if node.name is not None}
+    def _named(self) -> dict[Any, list[Node]]:
+        found: dict[Any, list[Node]] = {}
+        for node in self.nodes:
+            if node.name is not None:
+                found.setdefault(node.name, []).append(node)
+        return found
 
     def node(self, key: Key) -> Node:
         """A node by itself, by the name of a leaf, or by its number in a formal graph."""
@@ -59,9 +63,13 @@ class Graph:
         if hasattr(key, "node") and key.node in self.index:
             return key.node
         try:
-            return self._named[key]
+            found = self._named[key]
         except (KeyError, TypeError):  # also what no dict takes as a key
-            pass
+            found = []
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise GraphError(f"{len(found)} nodes are called {key!r}; pass the node itself")
         names = ", ".join(map(str, self._named)) or "none is named"
         raise GraphError(f"no node is called {key!r}; the named ones: {names}")
 
@@ -91,9 +99,8 @@ class Graph:
         methods = {"dfs": dfs_order, "kahn": kahn_order}
         if method not in methods:
             raise ArgumentError(f"order method {method!r}: choose one of {', '.join(methods)}")
-        unused = [
-            leaf for leaf in self.leaves if not self._children[leaf] and leaf not in self.outputs
-        ]
+        used = {*self.outputs, *(leaf for leaf in self.leaves if self._children[leaf])}
+        unused = [leaf for leaf in self.leaves if leaf not in used]
         return [*unused, *methods[method](self.outputs, inputs_of)]
 
     def levels(self) -> list[list[Node]]:

@@ -36,7 +36,7 @@ def to_json(graph: Graph) -> str:
     return json.dumps(
         {
             "chainrule": VERSION,
-            "name": graph.name,
+            "name": _printable(graph.name),
             "nodes": nodes,
             "leaves": [index[n] for n in graph.leaves],
             "outputs": [index[n] for n in graph.outputs],
@@ -48,16 +48,16 @@ def to_json(graph: Graph) -> str:
 def _encode_node(node: Node, index: dict[Node, int]) -> dict[str, Any]:
     made: dict[str, Any] = {"dtype": node.dtype.str, "shape": list(node.shape)}
     if node.is_leaf:
-        return {"leaf": encode(node.name), **made}
+        return {"leaf": _name(node.name), **made}
     if OPS.get(node.op.name) is not node.op:
         raise SerialisationError(
             f"{node.op.name} is a function of yours; only ops of the table can be written"
         )
     if node.line is not None:
         made["line"] = [
-            node.line.file.replace("\\", "/").rsplit("/", 1)[-1],
+            _without_controls(node.line.file.replace("\\", "/").rsplit("/", 1)[-1]),
             node.line.number,
-            node.line.text,
+            _without_controls(node.line.text),
         ]
     args = [{"node": index[a]} if isinstance(a, Node) else encode(a) for a in node.args or ()]
     return {
@@ -66,6 +66,10 @@ def _encode_node(node: Node, index: dict[Node, int]) -> dict[str, Any]:
         "attrs": {k: encode(v) for k, v in node.attrs.items()},
         **made,
     }
+
+
+def _without_controls(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def encode(value: Any) -> Any:
@@ -91,7 +95,7 @@ def encode(value: Any) -> Any:
     if type(value) in named:
         return named[type(value)](value)
     if isinstance(value, np.dtype) or (
-        isinstance(value, type) and issubclass(value, (np.generic, float, int))
+        isinstance(value, type) and issubclass(value, (np.generic, float, int, complex))
     ):
         return {"dtype": np.dtype(value).str}
     raise SerialisationError(f"a {type(value).__name__} cannot be written into a graph file")
@@ -192,7 +196,7 @@ def _decode_graph(held: Any) -> Graph:
         nodes=tuple(nodes),
         leaves=tuple(map(at, _typed(held["leaves"], list))),
         outputs=tuple(map(at, _typed(held["outputs"], list))),
-        name=_typed(held["name"], str),
+        name=_printable(held["name"]),
         captured={at(i): decode(value) for i, value in captured},
     )
     if len(graph.captured) < len(captured):
@@ -209,7 +213,7 @@ def _position(i: Any, nodes: list[Node]) -> int:
 def _decode_node(entry: dict[str, Any], nodes: list[Node]) -> Node:
     shape = _shape(entry["shape"])
     if "leaf" in entry:
-        return make_leaf(shape, _dtype(entry["dtype"]), _name(decode(entry["leaf"])))
+        return make_leaf(shape, _dtype(entry["dtype"]), _name(entry["leaf"]))
     dtype = _dtype(entry["dtype"], several=True)
     op = OPS.get(_typed(entry["op"], str))
     if op is None or op.expand is not None:
@@ -234,11 +238,18 @@ def _decode_node(entry: dict[str, Any], nodes: list[Node]) -> Node:
 
 def _name(value: Any) -> Any:
     """The name of a leaf, or its number in a formal graph."""
-    return value if value is None or type(value) is int else _typed(value, str)
+    return value if value is None or type(value) is int else _printable(value)
+
+
+def _printable(text: Any) -> str:
+    """Text that is safe to print: what moves the cursor of a terminal is no part of a name."""
+    if not _typed(text, str).isprintable():
+        raise SerialisationError(f"{_shortened(text)} is not printable, and so no name")
+    return str(text)
 
 
 def _line(held: Any) -> StoredLine | None:
     if held is None:
         return None
     file, number, text = _typed(held, list)
-    return StoredLine(_typed(file, str), _typed(number, int), _typed(text, str))
+    return StoredLine(_printable(file), _typed(number, int), _printable(text))

@@ -28,13 +28,12 @@ PRINTED: dict[str, Any] = {
 
 def graph_text(graph: Graph, lines: bool = True) -> str:
     """The text form; `lines=False` leaves out the user's source lines."""
-    arguments = ", ".join(f"{_leaf_name(graph, leaf)}: {leaf.spec}" for leaf in graph.leaves)
+    arguments = ", ".join(f"{leaf_name(graph, leaf)}: {leaf.spec}" for leaf in graph.leaves)
     rows = [f"graph {graph.name}({arguments})"]
     for i, node in enumerate(graph.nodes):
         head = f"  %{i} = {node_text(graph, node)}"
-        spec = "(several)" if node.dtype == object else str(node.spec)
         where = str(node.line) if lines and node.line and not node.is_leaf else ""
-        rows.append(f"{head:<{WIDTH}} {spec:<16} {where}".rstrip())
+        rows.append(f"{head:<{WIDTH}} {spec_text(node):<16} {where}".rstrip())
     rows.append("  return " + " ".join(f"%{graph.index[o]}" for o in graph.outputs))
     return "\n".join(rows)
 
@@ -42,7 +41,7 @@ def graph_text(graph: Graph, lines: bool = True) -> str:
 def node_text(graph: Graph, node: Node) -> str:
     """One node without its number: the op, its arguments, the attrs not at their default."""
     if node.is_leaf:
-        return f"leaf {_leaf_name(graph, node)}"
+        return f"leaf {leaf_name(graph, node)}"
     arguments = [
         f"%{graph.index[a]}" if isinstance(a, Node) else value_text(a) for a in node.args or ()
     ]
@@ -55,7 +54,11 @@ def node_text(graph: Graph, node: Node) -> str:
     return " ".join([node.op.name, *arguments, *attrs])
 
 
-def _leaf_name(graph: Graph, leaf: Node) -> str:
+def spec_text(node: Node) -> str:
+    return "(several)" if node.dtype == object else str(node.spec)
+
+
+def leaf_name(graph: Graph, leaf: Node) -> str:
     return str(leaf.name) if leaf.name is not None else f"leaf{graph.index[leaf]}"
 
 
