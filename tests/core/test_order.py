@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chainrule.core.order import Step, dfs_order, kahn_order, topological_sort
+from chainrule.core.order import Step, dfs_order, kahn_order, order_above, topological_sort
 from chainrule.errors import ArgumentError, CycleError
 
 METHODS = ["dfs", "kahn"]
@@ -247,6 +247,39 @@ def test_orders_hold_what_is_above_the_outputs(order, mapping, data):
 def test_dfs_order_is_the_depth_first_sort(mapping):
     full = {node: mapping.get(node, []) for node in [*mapping, *nodes_of(mapping)]}
     assert dfs_order(full, full.__getitem__) == topological_sort(full)
+
+
+class Recorded:
+    """What order_above asks of a node."""
+
+    def __init__(self, parents):
+        self.parents = parents
+
+
+@given(mapping=dags(), data=st.data())
+def test_order_above_is_dfs_order(mapping, data):
+    made = {}
+    for name in topological_sort(mapping):
+        made[name] = Recorded(tuple(made[p] for p in mapping.get(name, [])))
+    nodes = list(made.values())
+    outputs = data.draw(st.lists(st.sampled_from(nodes))) if nodes else []
+    assert order_above(outputs) == dfs_order(outputs, lambda node: node.parents)
+
+
+def test_order_above_a_node_of_many_parents():
+    chains = [Recorded((Recorded(()),)) for _ in range(5000)]
+    wide = Recorded((*chains, *chains))
+    reads = 0
+
+    class Counted(tuple):
+        def __iter__(self):
+            nonlocal reads
+            reads += 1
+            return super().__iter__()
+
+    wide.parents = Counted(wide.parents)
+    assert order_above([wide]) == dfs_order([wide], lambda node: node.parents)
+    assert reads < 10
 
 
 @pytest.mark.parametrize("order", ORDERS)

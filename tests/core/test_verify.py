@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from chainrule.core.node import Draft, Leaf, Node, make_leaf
+from chainrule.core.node import Leaf, Node, make_leaf
 
 DOUBLE = np.dtype(np.float64)
 
@@ -26,7 +26,8 @@ def graph():
 
 def changed(node, **fields):
     """The node with some of its fields replaced."""
-    made = type(node)(**{name: getattr(node, name) for name in Draft.__slots__} | fields)
+    held = {name: getattr(node, name) for name in Node.__slots__}
+    made = (Leaf if node.is_leaf else Node)(**held | fields)
     if isinstance(made, Leaf):
         made.name = node.name
     return made

@@ -86,7 +86,7 @@ def test_a_leaf_without_derivative_gets_zeros_of_its_own_shape(mode, n):
 def test_types(mode):
     assert cr.jacobian(np.sin, mode=mode)(np.ones(2, np.float32)).dtype == np.float32
     z = np.array([1 + 2j, 1j])
-    found = cr.jacobian(lambda z: np.array([z[0] * z[1], z[0] ** 2]), mode=mode, holomorphic=True)(
+    found = cr.jacobian(lambda z: np.stack([z[0] * z[1], z[0] ** 2]), mode=mode, holomorphic=True)(
         z
     )
     np.testing.assert_allclose(found, [[z[1], z[0]], [2 * z[0], 0]])

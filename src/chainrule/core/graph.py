@@ -9,7 +9,7 @@ from typing import Any
 
 from chainrule.core.containers import Structure
 from chainrule.core.late import late
-from chainrule.core.node import Node
+from chainrule.core.node import GraphNode, Node
 from chainrule.core.order import dfs_order, kahn_order
 from chainrule.errors import ArgumentError, GraphError
 
@@ -31,6 +31,11 @@ class Graph:
     captured: Mapping[Node, Any] = field(default_factory=dict)
     inputs: tuple[Structure, ...] | None = None
     result: Structure | None = None
+
+    def __post_init__(self) -> None:
+        for node in self.nodes:
+            if type(node) is Node:
+                node.__class__ = GraphNode  # its fields can be set no more
 
     def __len__(self) -> int:
         return len(self.nodes)

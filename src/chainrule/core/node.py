@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from chainrule.core.rule import Rule
 
 NO_ATTRS: dict[str, Any] = {}
-_new = object.__new__
 
 
-class Draft:
-    """A node in the making: its fields can be set, until `make_node` turns it into a Node."""
+class Node:
+    """An operation that happened.
+
+    `parents` are the inputs through which a derivative flows.  `args` lists every argument, nodes
+    and constants alike, and is kept only while tracing; so is nothing else that the rule does not
+    read, and an intermediate array dies as soon as user code drops it.
+    """
 
     __slots__ = (
         "rule", "parents", "saved", "attrs", "shape", "dtype", "code", "lasti", "args", "watch",
@@ -38,17 +42,6 @@ class Draft:
     args: tuple[Any, ...] | None
     watch: Any
 
-
-class Node(Draft):
-    """An operation that happened; it never changes.
-
-    `parents` are the inputs through which a derivative flows.  `args` lists every argument, nodes
-    and constants alike, and is kept only while tracing; so is nothing else that the rule does not
-    read, and an intermediate array dies as soon as user code drops it.
-    """
-
-    __slots__ = ()
-
     def __init__(
         self,
         rule: Any,
@@ -62,12 +55,16 @@ class Node(Draft):
         args: tuple[Any, ...] | None = None,
         watch: Any = None,
     ):
-        fields = rule, parents, saved, attrs, shape, dtype, code, lasti, args, watch
-        for name, value in zip(Draft.__slots__, fields, strict=True):
-            object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a recorded node never changes: cannot set {name}")
+        self.rule = rule
+        self.parents = parents
+        self.saved = saved
+        self.attrs = attrs
+        self.shape = shape
+        self.dtype = dtype
+        self.code = code
+        self.lasti = lasti
+        self.args = args
+        self.watch = watch
 
     name: Any = None
     is_leaf = False
@@ -96,7 +93,7 @@ class Node(Draft):
 
     def with_saved(self, saved: tuple[Any, ...]) -> Node:
         """The same node with other saved values, for a run at another point or on Variables."""
-        return make_node(
+        return Node(
             self.rule, self.parents, saved, self.attrs, self.shape, self.dtype, self.code,
             self.lasti, self.args, self.watch,
         )  # fmt: skip
@@ -115,32 +112,13 @@ class Node(Draft):
         return self
 
 
-def make_node(
-    rule: Any,
-    parents: tuple[Any, ...],
-    saved: tuple[Any, ...],
-    attrs: dict[str, Any],
-    shape: Shape,
-    dtype: np.dtype[Any],
-    code: Any = None,
-    lasti: int = 0,
-    args: tuple[Any, ...] | None = None,
-    watch: Any = None,
-) -> Node:
-    """A Node, made in a fifth of the time that setting the fields of an immutable object takes."""
-    node: Any = _new(Draft)
-    node.rule = rule
-    node.parents = parents
-    node.saved = saved
-    node.attrs = attrs
-    node.shape = shape
-    node.dtype = dtype
-    node.code = code
-    node.lasti = lasti
-    node.args = args
-    node.watch = watch
-    node.__class__ = Node
-    return node
+class GraphNode(Node):
+    """A node of a Graph: it never changes."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a graph never changes: cannot set {name} of {self!r}")
 
 
 class Leaf(Node):
@@ -152,8 +130,8 @@ class Leaf(Node):
     grad: Any
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in Draft.__slots__:
-            super().__setattr__(name, value)
+        if name in ("shape", "dtype") and hasattr(self, name):
+            raise AttributeError(f"a leaf keeps its {name}")
         object.__setattr__(self, name, value)
 
     @property

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import gated
-from chainrule.core.node import Node, make_node
+from chainrule.core.node import Node
 from chainrule.core.op import (
     NOT_WRITTEN,
     OPS,
@@ -104,7 +104,7 @@ def part_of(node: Node, value: Any, index: int, count: int) -> Node:
     attrs = {"index": index, "count": count}
     args = None if node.args is None else (node,)
     line = node.code, node.lasti
-    return make_node(rule, parents, (), attrs, value.shape, value.dtype, *line, args)
+    return Node(rule, parents, (), attrs, value.shape, value.dtype, *line, args)
 
 
 def rule_for(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.graph import Graph
-from chainrule.core.node import NO_ATTRS, Node, StoredLine, make_leaf, make_node
+from chainrule.core.node import NO_ATTRS, Node, StoredLine, make_leaf
 from chainrule.core.op import OPS
 from chainrule.core.rule import rule_for
 from chainrule.core.slot import Slot
@@ -231,7 +231,7 @@ def _decode_node(entry: dict[str, Any], nodes: list[Node]) -> Node:
     active = tuple(flows and isinstance(a, Node) and a.dtype.kind in "fcO" for a in args)
     rule = rule_for(op, active, dtype.kind == "c")
     parents = tuple(args[i] for i in rule.positions)
-    return make_node(
+    return Node(
         rule, parents, (), attrs or NO_ATTRS, shape, dtype, _line(entry.get("line")), 0, args
     )
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.masked import unmasked
 from chainrule.core.node import Leaf
-from chainrule.core.order import dfs_order
+from chainrule.core.order import order_above
 from chainrule.diff.history import reverse_twice
 from chainrule.errors import DerivativeError, ShapeError
 from chainrule.record.variable import Variable
-
-parents_of = attrgetter("parents")
 
 
 def backward(self: Variable, seed: Any = None) -> None:
@@ -23,7 +20,7 @@ def backward(self: Variable, seed: Any = None) -> None:
     A value with several elements needs a `seed`, the adjoint to start from, of its own shape.
     """
     start = seed_for(self, seed)
-    order = dfs_order([self.node], parents_of)
+    order = order_above([self.node])
     with np.errstate(all="ignore"):
         adjoints = reverse_twice(order, {self.node: start})
         for node in order:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from chainrule.core.containers import Structure, flatten
 from chainrule.core.masked import Masked, unmasked
 from chainrule.core.node import Leaf, Node, make_leaf
-from chainrule.core.order import dfs_order
+from chainrule.core.order import dfs_order, order_above
 from chainrule.diff.backward import own
 from chainrule.diff.forward import forward
 from chainrule.diff.history import on_variables, reverse_twice
@@ -72,8 +71,10 @@ class Call:
         wrt = {v.node for v in self.inputs if v is not None}
         nested = not all(n.is_leaf for n in wrt)
         nodes = [v.node for v in self.outputs if isinstance(v, Variable)]
-        parents = (lambda n: () if n in wrt else n.parents) if nested else attrgetter("parents")
-        self.order = dfs_order(nodes, parents)
+        if nested:
+            self.order = dfs_order(nodes, lambda n: () if n in wrt else n.parents)
+        else:
+            self.order = order_above(nodes)
         outside = any(isinstance(n, Leaf) and n.live and n not in wrt for n in self.order)
         # A walk on arrays, unless something outside this call could still be differentiated.
         self.recorded = nested or outside or current.get().tracing is not None

@@ -25,7 +25,7 @@ class NamedNode(Node):
 
     def __init__(self, name: int, *fields: Any, **named: Any):
         super().__init__(*fields, **named)
-        object.__setattr__(self, "name", name)
+        self.name = name
 
 
 def define(

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.masked import Masked, plain, unmasked
 from chainrule.core.node import Node
-from chainrule.core.order import dfs_order
+from chainrule.core.order import dfs_order, order_above
 from chainrule.core.parts import OBJECT, Parts
 from chainrule.diff.forward import forward
 from chainrule.diff.reverse import Adjoints, reverse, reverse_arrays
 from chainrule.errors import NeedsHistoryError
 from chainrule.record.state import current, recording
 from chainrule.record.variable import Variable
-
-parents_of = attrgetter("parents")
 
 
 def on_variables(node: Node) -> Node:
@@ -56,9 +53,9 @@ def along(
     Beside them, how much these lanes depend on what `node` was computed from by ways around it, as
     a part of the largest derivative on those ways.
     """
-    order = dfs_order([value.node], parents_of)
+    order = order_above([value.node])
     found = [unmasked(forward(order, {node: change}).get(value.node)) for change in changes]
-    below = set(dfs_order(node.parents, parents_of))
+    below = set(order_above(node.parents))
     around = dfs_order([value.node], lambda n: () if n is node or n in below else n.parents)
     around = [n for n in around if n is not node]
     met = set(below)  # what depends on the same inputs as the node does

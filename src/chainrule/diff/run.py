@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from chainrule.core.containers import flatten
 from chainrule.core.graph import Graph, Key
 from chainrule.core.masked import Masked, unmasked
-from chainrule.core.node import Node, make_node
+from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
 from chainrule.core.rule import rule_for
 from chainrule.diff.call import unit, zeros_like
@@ -28,23 +28,29 @@ from chainrule.record.trace import becomes_leaf
 
 def forward_run(graph: Graph, *values: Any) -> Run:
     """Evaluate the graph at new leaf values, given as the recorded function took its arguments."""
-    given = dict(zip(graph.leaves, _leaf_values(graph, values), strict=True))
-    known: dict[Node, Any] = {**graph.captured, **given}
+    known = leaf_values(graph, values)
     for node in graph.nodes:
-        if node in known:
-            continue
-        arguments = [known[a] if isinstance(a, Node) else a for a in node.args or ()]
-        try:
-            out = node.op.forward(*arguments, **node.attrs)
-        except ChainruleError:
-            raise
-        except Exception as error:
-            where = f"\n  {node.line.shown()}" if node.line else ""
-            raise ArgumentError(f"{node.op.name} failed: {error}{where}") from error
-        known[node] = (
-            out if isinstance(out, tuple) or hasattr(out, "dtype") else np.asarray(out)[()]
-        )
+        if node not in known:
+            known[node] = evaluated(node, known)
     return Run(graph, known)
+
+
+def evaluated(node: Node, known: Mapping[Node, Any]) -> Any:
+    """The value of a node whose arguments have known values."""
+    arguments = [known[a] if isinstance(a, Node) else a for a in node.args or ()]
+    try:
+        out = node.op.forward(*arguments, **node.attrs)
+    except ChainruleError:
+        raise
+    except Exception as error:
+        where = f"\n  {node.line.shown()}" if node.line else ""
+        raise ArgumentError(f"{node.op.name} failed: {error}{where}") from error
+    return out if isinstance(out, tuple) or hasattr(out, "dtype") else np.asarray(out)[()]
+
+
+def leaf_values(graph: Graph, values: Sequence[Any]) -> dict[Node, Any]:
+    """The value of each leaf, captured ones included, for a call with these arguments."""
+    return {**graph.captured, **dict(zip(graph.leaves, _leaf_values(graph, values), strict=True))}
 
 
 def _leaf_values(graph: Graph, values: Sequence[Any]) -> list[Any]:
@@ -144,17 +150,19 @@ class Run:
     def adjoint(self, node: Key) -> Any:
         """∂output/∂node; zero where no path leads from the node to the output."""
         found = self.graph.node(node)
-        adjoint = unmasked(self._known_adjoints().get(found))
-        if found.dtype == OBJECT:
-            values = self._values[found]
+        return self.plain_adjoint(found, self._known_adjoints().get(found))
+
+    def plain_adjoint(self, node: Node, adjoint: Any) -> Any:
+        """An adjoint of this node as it is shown: read-only, without mask, zeros for None."""
+        adjoint = unmasked(adjoint)
+        if node.dtype == OBJECT:
+            values = self._values[node]
             parts = [None] * len(values) if adjoint is None else adjoint
             return tuple(
                 np.zeros_like(v) if p is None else _locked(unmasked(p))
                 for p, v in zip(parts, values, strict=True)
             )
-        return (
-            zeros_like(np.zeros(found.shape, found.dtype)) if adjoint is None else _locked(adjoint)
-        )
+        return zeros_like(np.zeros(node.shape, node.dtype)) if adjoint is None else _locked(adjoint)
 
     def status(self, node: Key) -> str:
         """What the adjoint is: "value", "structural zero", "no path", "kink" or "integer"."""
@@ -229,7 +237,7 @@ class Run:
                 if rule.positions:
                     inputs = [self._values[a] if isinstance(a, Node) else a for a in args]
                     saved = rule.keep(*inputs, self._values[node])
-                    yield make_node(rule, (arg,), saved, node.attrs, node.shape, node.dtype)
+                    yield Node(rule, (arg,), saved, node.attrs, node.shape, node.dtype)
 
     def _contributions(self, g: Any, child: Node) -> Iterator[tuple[Node, Any]]:
         """What `child`, whose adjoint is `g`, adds to each node it was computed from."""

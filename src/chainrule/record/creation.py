@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.node import Line, make_node
+from chainrule.core.node import Line, Node
 from chainrule.core.op import OPS
 from chainrule.core.rule import rule_for
 from chainrule.errors import ArgumentError, ChainruleError, UnsupportedError
@@ -144,7 +144,7 @@ def assignable(value: np.ndarray) -> Any:
     args = () if state.tracing is not None else None
     attrs = {"value": value}
     rule = rule_for(constant, ())
-    node = make_node(rule, (), (), attrs, value.shape, value.dtype, *user_line(), args)
+    node = Node(rule, (), (), attrs, value.shape, value.dtype, *user_line(), args)
     return Variable(value, node)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.node import NO_ATTRS, Draft, Line, Node
+from chainrule.core.node import NO_ATTRS, Line, Node
 from chainrule.core.op import Op
 from chainrule.core.rule import Rule, rule_for
 from chainrule.errors import ArgumentError, DTypeError
@@ -109,7 +109,6 @@ def defined(text: str, op: Op, rules: dict[str, Rule]) -> dict[str, Any]:
         "op": op,
         "DOUBLE": DOUBLE,
         "NO_ATTRS": NO_ATTRS,
-        "Draft": Draft,
         "Node": Node,
         "Variable": Variable,
         "caller": sys._getframe,
@@ -130,7 +129,7 @@ def making(rule: str, parents: str, keeps: Rule, shape: str, indent: int) -> str
     kept = "".join(f"{name}, " for name in keeps.saved_names)
     lines = (  # one by one: a tuple on each side of `=` would be built
         "frame = caller(1)",
-        "noted = new(Draft)",
+        "noted = new(Node)",
         f"noted.rule = {rule}",
         f"noted.parents = ({parents})",
         f"noted.saved = ({kept})",
@@ -140,7 +139,6 @@ def making(rule: str, parents: str, keeps: Rule, shape: str, indent: int) -> str
         "noted.code = frame.f_code",
         "noted.lasti = frame.f_lasti",
         "noted.args = noted.watch = None",
-        "noted.__class__ = Node",
         "made = new(Variable)",
         "made._value = out",
         "made.node = noted",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chainrule.core.node import Line, Node, make_node
+from chainrule.core.node import Line, Node
 from chainrule.core.op import Op, Partials
 from chainrule.core.parts import OBJECT
 from chainrule.core.rule import rule_for
@@ -130,15 +130,13 @@ def node_of(
     if tracing is not None:
         every = tuple([tracing.node_of(a) if type(a) is variable else constant(a) for a in args])
         through = tuple([every[i] for i in rule.positions])
-        return make_node(rule, through, saved, attrs, shape, dtype, line[0], line[1], every)
+        return Node(rule, through, saved, attrs, shape, dtype, line[0], line[1], every)
     watch = None
     if foreign and saved:
         watch = watch_saved(rule.saved_names, saved, foreign)
     if len(parents) != len(rule.positions):  # through some inputs no derivative flows
         parents = [args[i].node for i in rule.positions]
-    return make_node(
-        rule, tuple(parents), saved, attrs, shape, dtype, line[0], line[1], None, watch
-    )
+    return Node(rule, tuple(parents), saved, attrs, shape, dtype, line[0], line[1], None, watch)
 
 
 def expand(op: Op, args: Sequence[Any], kwargs: dict[str, Any], line: LinePlace) -> Any:
@@ -164,7 +162,7 @@ def _component(
     attrs = {"index": index, "count": count}
     every = (whole,) if current.get().tracing is not None else None
     line = whole.code, whole.lasti
-    return variable(part, make_node(rule, parents, (), attrs, part.shape, part.dtype, *line, every))
+    return variable(part, Node(rule, parents, (), attrs, part.shape, part.dtype, *line, every))
 
 
 def constant(value: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from chainrule.core.containers import flatten
 from chainrule.core.graph import Graph, inputs_of
-from chainrule.core.node import Node, make_leaf, make_node
+from chainrule.core.node import Node, make_leaf
 from chainrule.core.order import dfs_order
 from chainrule.core.rule import rule_for
 from chainrule.errors import DerivativeError, DTypeError
@@ -139,4 +139,4 @@ def _output_node(value: Any, tracing: Trace) -> Node:
         return tracing.node_of(value)
     array = np.asarray(value)[()]
     rule = rule_for(constant, ())
-    return make_node(rule, (), (), {"value": array}, array.shape, array.dtype, args=())
+    return Node(rule, (), (), {"value": array}, array.shape, array.dtype, args=())

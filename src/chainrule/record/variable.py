@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.late import late
-from chainrule.core.node import NO_ATTRS, Leaf, Line, Node, make_leaf, make_node
+from chainrule.core.node import NO_ATTRS, Leaf, Line, Node, make_leaf
 from chainrule.core.op import Op
 from chainrule.core.rule import rule_for
 from chainrule.errors import DetachError, DTypeError, UnsupportedError, ViewWriteError
@@ -116,7 +116,7 @@ class Variable:
                 kept = rule.keep(self._value, out)
                 return Variable(
                     out,
-                    make_node(rule, (node,), kept, NO_ATTRS, node.shape, DOUBLE, frame.f_code,
+                    Node(rule, (node,), kept, NO_ATTRS, node.shape, DOUBLE, frame.f_code,
                          frame.f_lasti),
                 )  # fmt: skip
         return array_ufunc(Variable, ufunc, method, inputs, kwargs, user_line(2))
@@ -143,9 +143,7 @@ class Variable:
                 frame, attrs = _frame(1), {"template": template}
                 made = Variable(
                     out,
-                    make_node(
-                        READ, (node,), (), attrs, out.shape, DOUBLE, frame.f_code, frame.f_lasti
-                    ),
+                    Node(READ, (node,), (), attrs, out.shape, DOUBLE, frame.f_code, frame.f_lasti),
                 )
                 if out.shape:
                     self.note_view(made, indexing.getitem, attrs)
