@@ -130,6 +130,7 @@ class Graph:
     to_dot = late("chainrule.core.dot", "to_dot")
     to_networkx = late("chainrule.interop.graphs", "to_networkx")
     forward = late("chainrule.diff.run", "forward_run")
+    steps = late("chainrule.explain.steps", "steps")
     define = late("chainrule.diff.formal", "define", static=True)
 
 

@@ -49,7 +49,7 @@ def masked(value: Any, alive: Any) -> Any:
     """`value` with its dead lanes set to zero, whatever was computed there."""
     if b"\0" not in alive.tobytes():  # alive.all(), in a quarter of the time
         return value
-    return Masked(np.where(alive, value, 0), alive)
+    return Masked(np.where(alive, value, np.zeros((), value.dtype)), alive)
 
 
 def within(value: Any, alive: Any) -> Any:
@@ -73,6 +73,6 @@ def plain(value: Any) -> Any:
 def gated(g: Any, weights: Any) -> Any:
     """`g` times weights whose zeros are structural: the rule of everything that selects."""
     weights = plain(weights)  # a gate is piecewise constant: it has no derivative of its own
-    if weights.dtype == bool:
+    if weights.dtype.kind == "b":
         return within(g, weights)
     return within(g * weights, weights != 0)

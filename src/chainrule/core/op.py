@@ -56,7 +56,8 @@ class Gate:
 class Partials:
     """Elementwise: one factor per input, None where there is no derivative.
 
-    A factor is a function of what it reads, the name of the one value it is, 1, -1, or a `Gate`.
+    A factor is a function of what it reads, 1, -1, a `Gate`, or for the commonest of all the text
+    "y" or "1 / y", where y is the name of a value.
     """
 
     factors: tuple[Function | Gate | str | int | None, ...]

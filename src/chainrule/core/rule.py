@@ -199,7 +199,7 @@ def parameters_of(function: Any) -> list[str]:
     if isinstance(function, Gate):
         function = function.weights
     if isinstance(function, str):
-        return [function]
+        return [function.removeprefix("1 / ")]
     if not callable(function):
         return []
     code = getattr(function, "__code__", None)
@@ -278,15 +278,16 @@ class InputRules:
             return call
         if isinstance(function, Gate):
             return f"gated({incoming}, {call})"
-        if isinstance(function, str):
-            call = function
         if function == 1:
             return incoming
         if function == -1:
             return f"-{incoming}"
+        sign = "*"
+        if isinstance(function, str):
+            sign, call = "/" if function.startswith("1 / ") else "*", arguments[0]
         # A real result of an elementwise op has real partials: nothing to conjugate.
         adjoint = prefix == "reverse" and self.complex_too
-        return f"{incoming} * conjugate({call})" if adjoint else f"{incoming} * {call}"
+        return f"{incoming} {sign} conjugate({call})" if adjoint else f"{incoming} {sign} {call}"
 
     def pull(self) -> Function:
         terms = "".join(self._term(i, "reverse", "g") + ", " for i in self.on)

@@ -23,9 +23,9 @@ def backward(self: Variable, seed: Any = None) -> None:
     order = order_above([self.node])
     with np.errstate(all="ignore"):
         adjoints = reverse_twice(order, {self.node: start})
-        for node in order:
-            if isinstance(node, Leaf) and node in adjoints:
-                g = unmasked(adjoints[node])
+        for node, found in adjoints.items():
+            if isinstance(node, Leaf):
+                g = unmasked(found)
                 node.grad = own(g) if node.grad is None else node.grad + g
 
 

@@ -126,7 +126,7 @@ class Run:
     def backward(self, seed: Any = None) -> Run:
         """Fill in the adjoint of every node; `seed` is that of the output (1 for a scalar)."""
         adjoints: dict[Node, Any] = {}
-        for out, start in zip(self.graph.outputs, self._seeds(seed), strict=True):
+        for out, start in zip(self.graph.outputs, self.seeds(seed), strict=True):
             adjoints[out] = start if out not in adjoints else adjoints[out] + start
         with np.errstate(all="ignore"):
             self._adjoints = reverse(self.graph.nodes, adjoints, self._bind, keep=True)
@@ -255,7 +255,8 @@ class Run:
             raise GraphError("this run has no adjoints yet: call run.backward() first")
         return self._adjoints
 
-    def _seeds(self, seed: Any) -> list[Any]:
+    def seeds(self, seed: Any = None) -> list[Any]:
+        """The adjoint each output starts with."""
         outputs = self.graph.outputs
         if seed is None:
             if len(outputs) != 1 or outputs[0].size != 1:

@@ -75,15 +75,10 @@ multiply_mask = elementwise(
 )
 
 
-def _inverse(y: Any) -> Any:
-    """1 / y, infinite at a Python zero too."""
-    return 1 / y if not isinstance(y, (int, float)) or y != 0 else np.divide(1.0, y)
-
-
 divide = elementwise(
     "divide",
     operator.truediv,
-    (_inverse, lambda y, out: -out / y),
+    ("1 / y", lambda y, out: -out / y),
     samples=safe_quotient,
     numpy=(np.divide,),
     reference=np.divide,

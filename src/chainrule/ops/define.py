@@ -50,8 +50,8 @@ def elementwise(
 ) -> Op:
     """An op that works lane by lane with broadcasting; `partials` is one factor per input, or ZERO.
 
-    A factor is a function of what it reads, the name of the one value it is, 1, -1, a `Gate`, or
-    None for an input without derivative.
+    A factor is a function of what it reads, "y" or "1 / y" with the name of a value, 1, -1, a
+    `Gate`, or None for an input without derivative.
     """
     if inputs is None:
         inputs = NAMES[: getattr(forward, "nin", None) or len(partials)]  # type: ignore[arg-type]

@@ -59,7 +59,7 @@ expm1 = elementwise(
     samples=holomorphic,
     edges=points(-800.0, 0.0, 1e-300),
 )
-log = elementwise("log", np.log, (lambda x: 1 / x,), samples=positives, edges=points(1e-300, 1e300))
+log = elementwise("log", np.log, ("1 / x",), samples=positives, edges=points(1e-300, 1e300))
 log2 = elementwise(
     "log2", np.log2, (lambda x: (1 / LN_2) / x,), samples=positives, edges=points(1e-300, 1e300)
 )

@@ -184,8 +184,9 @@ def _sum(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    given = {} if initial is None else {"initial": initial}
-    return np.add.reduce(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where, **given)
+    if initial is None:
+        return np.add.reduce(x, axis, dtype, None, keepdims, where=where)
+    return np.add.reduce(x, axis, dtype, None, keepdims, initial, where)
 
 
 def _push_sum(t: Any, axis: Axis, dtype: Any, keepdims: bool) -> Any:

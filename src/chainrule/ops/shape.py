@@ -29,13 +29,13 @@ def _reshape(x: Any, shape: Shape, order: str = "C") -> Any:
             f"reshape: order={order!r} reads the memory layout, which a graph does not keep; "
             "say order='C' or order='F'"
         )
-    return np.reshape(x, shape, order=order)  # type: ignore[call-overload]
+    return (x if hasattr(x, "reshape") else np.asarray(x)).reshape(shape, order=order)
 
 
 reshape = linear(
     "reshape",
     _reshape,
-    lambda g, x_spec, order: np.reshape(g, x_spec.shape, order=order),
+    lambda g, x_spec, order: g.reshape(x_spec.shape, order=order),
     samples=lambda: [
         sample(draw((2, 3), -2, 2), shape=(3, 2)),
         sample(draw((2, 3), -2, 2), shape=-1),

@@ -195,8 +195,9 @@ class Plan:
 
     def attrs_of(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any] | None:
         """The op's attrs in this call, or None where one of them needs a closer look."""
-        attrs = dict(self.defaults)
-        for name, value in zip(self.names, (*args[self.count :], *kwargs.values()), strict=True):
+        attrs = self.defaults.copy()
+        given = args[self.count :]
+        for name, value in zip(self.names, (*given, *kwargs.values()) if kwargs else given):  # noqa: B905
             if type(value) is tuple:
                 if not all(type(v) in SETTINGS for v in value):
                     return None
