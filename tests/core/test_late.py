@@ -78,7 +78,16 @@ def test_what_is_not_there_says_so(elsewhere):
 
 
 FACE = {
-    cr.Graph: ("verify", "to_json", "from_json", "to_dot", "to_networkx", "forward", "define"),
+    cr.Graph: (
+        "verify",
+        "to_json",
+        "from_json",
+        "to_dot",
+        "to_networkx",
+        "forward",
+        "define",
+        "steps",
+    ),
     cr.Variable: ("backward",),
 }
 

@@ -154,6 +154,20 @@ def _numpy_op(name: str) -> Any:
     return op_of(found) if callable(found) else None
 
 
+def named_values(words: list[str]) -> tuple[list[str], list[Any]]:
+    """The names and the values of `x=-2 y=[1,2]`."""
+    pairs = [word.partition("=") for word in words]
+    for name, equals, _ in pairs:
+        if not equals or not name.isidentifier():
+            raise ArgumentError(f"write a value as name=number, not {name + equals!r}")
+    names = [name for name, _, _ in pairs]
+    for name in names:
+        if names.count(name) > 1 or name in OPS:
+            why = "given twice" if names.count(name) > 1 else "the name of a function"
+            raise ArgumentError(f"{name} is {why}; choose another name")
+    return names, [value_of(text) for _, _, text in pairs]
+
+
 def value_of(text: str) -> Any:
     """A number, or a nested list of numbers, typed as `x=-2` or `x=[1,2,3]`."""
     try:

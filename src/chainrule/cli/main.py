@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from chainrule.cli.step import add_step, run_step
 from chainrule.core.node import Line
 from chainrule.errors import ChainruleError
 
@@ -24,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     grad = commands.add_parser("grad", help="the gradient of a formula, node by node")
     grad.add_argument("formula", help='for example "(x + y) * z"')
     grad.add_argument("values", nargs="+", metavar="name=value", help="x=-2 or x=[1,2,3]")
+    add_step(commands)
     commands.add_parser("demo", help="a gradient, its graph, and a gradient check")
     commands.add_parser("ops", help="every operation, one a line")
     options = parser.parse_args(_with_formula_first(argv))
@@ -57,27 +59,22 @@ def _with_formula_first(argv: Sequence[str] | None) -> Sequence[str]:
         and words[1] not in ("-h", "--help")
     ):
         words.insert(1, "--")
+    if words[:1] == ["step"] and len(words) > 1 and _looks_like_formula(words[1]):
+        words[1] = f" {words[1]}"  # not "--": options may follow
     return words
 
 
-def _grad(options: argparse.Namespace) -> int:
-    from chainrule.cli.expression import function_of, value_of
-    from chainrule.core.op import OPS
-    from chainrule.errors import ArgumentError
+def _looks_like_formula(word: str) -> bool:
+    return word.startswith("-") and not word.startswith("--") and word != "-h"
 
-    pairs = [v.partition("=") for v in options.values]
-    for name, equals, _ in pairs:
-        if not equals or not name.isidentifier():
-            raise ArgumentError(f"write a value as name=number, not {name + equals!r}")
-    names = [name for name, _, _ in pairs]
-    for name in names:
-        if names.count(name) > 1 or name in OPS:
-            why = "given twice" if names.count(name) > 1 else "the name of a function"
-            raise ArgumentError(f"{name} is {why}; choose another name")
+
+def _grad(options: argparse.Namespace) -> int:
+    from chainrule.cli.expression import function_of, named_values
     from chainrule.cli.report import gradient_report
 
+    names, values = named_values(options.values)
     f = function_of(options.formula, names)
-    _say(gradient_report(f, options.formula, [value_of(text) for _, _, text in pairs], names))
+    _say(gradient_report(f, options.formula, values, names))
     return 0
 
 
@@ -101,4 +98,4 @@ def _say(text: str) -> None:
     print(text)
 
 
-COMMANDS = {"grad": _grad, "demo": _demo, "ops": _ops}
+COMMANDS = {"grad": _grad, "step": run_step, "demo": _demo, "ops": _ops}

@@ -45,13 +45,17 @@ def node_text(graph: Graph, node: Node) -> str:
     arguments = [
         f"%{graph.index[a]}" if isinstance(a, Node) else value_text(a) for a in node.args or ()
     ]
+    return " ".join([node.op.name, *arguments, *attr_texts(node)])
+
+
+def attr_texts(node: Node) -> list[str]:
+    """The attrs of a node that are not at their default, as `axis=0`."""
     defaults = OPS[node.op.name].attrs if node.op.name in OPS else node.op.attrs
-    attrs = [
+    return [
         f"{k}={value_text(v)}"
         for k, v in node.attrs.items()
         if not (k[0] == "_" or _same(defaults.get(k), v))
     ]
-    return " ".join([node.op.name, *arguments, *attrs])
 
 
 def spec_text(node: Node) -> str:

@@ -29,7 +29,7 @@ def labels_of(graph: Graph) -> dict[Node, str]:
             give(node, str(node.name))
     assigned = {node: assigned_name(node) for node in graph.nodes if node not in labels}
     outputs = set(graph.outputs)
-    spare = _spare_names({*taken, *(a for a in assigned.values() if a)})
+    spare = _spare_names({*taken, graph.name, *(a for a in assigned.values() if a)})
     for node, name in assigned.items():
         if name is None and node in outputs and graph.name.isidentifier():
             name = graph.name

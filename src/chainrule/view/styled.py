@@ -1,0 +1,54 @@
+"""Lines of styled pieces, for a terminal (rich, where it is installed), a notebook or plain text.
+
+A style says what a piece *is*: value, adjoint, wrong, dim or heading; "" for the rest.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from html import escape
+
+Piece = tuple[str, str]
+Styled = list[Piece]
+
+RICH = {"value": "cyan", "adjoint": "yellow", "wrong": "bold red", "dim": "dim", "heading": "bold"}
+CSS = {
+    "value": "color:#0b6e99",
+    "adjoint": "color:#b35900",
+    "wrong": "color:#c00000;font-weight:bold",
+    "dim": "opacity:0.6",
+    "heading": "font-weight:bold",
+}
+
+
+def plain_of(line: Styled) -> str:
+    return "".join(text for text, _ in line).rstrip()
+
+
+def html_of(lines: Iterable[Styled]) -> str:
+    """The lines as one block of preformatted HTML."""
+    body = "\n".join("".join(_span(*piece) for piece in line) for line in lines)
+    return f'<pre style="line-height:1.35">{body}</pre>'
+
+
+def _span(text: str, style: str) -> str:
+    text = escape(text)
+    return f'<span style="{CSS[style]}">{text}</span>' if style else text
+
+
+def say(lines: Iterable[Styled]) -> None:
+    """Print to standard output: in colour with rich in a terminal, else as plain text."""
+    if sys.stdout.isatty():
+        try:
+            from rich.console import Console
+            from rich.text import Text
+        except ImportError:
+            pass
+        else:
+            console = Console(highlight=False, soft_wrap=True)
+            for line in lines:
+                console.print(Text.assemble(*((t, RICH.get(s, "")) for t, s in line)))
+            return
+    for line in lines:
+        sys.stdout.write(f"{plain_of(line)}\n")
