@@ -11,7 +11,7 @@ import scipy.special
 
 import chainrule as cr
 from chainrule.core.op import OPS, Partials
-from chainrule.record.protocol import unary_rules
+from chainrule.record.protocol import ufunc_makers
 from tests.agree.compare import examined, second_order
 from tests.agree.peers import applicable, difference, peer
 from tests.agree.programs import generate, random_structure, unpacked
@@ -146,20 +146,20 @@ def test_differences_find_a_derivative_and_their_own_error():
 def slope_of_sin(factor: float) -> Iterator[None]:
     """The derivative of sin multiplied by a number."""
     sin = OPS["sin"]
-    right, rules, quick = sin.derivative, dict(sin.rules), dict(unary_rules)
+    right, rules, quick = sin.derivative, dict(sin.rules), dict(ufunc_makers)
 
     def install(derivative: Any, made: dict[Any, Any]) -> None:
         object.__setattr__(sin, "derivative", derivative)
         sin.rules.clear()
         sin.rules.update(made)
-        unary_rules.clear()
+        ufunc_makers.clear()
 
     install(Partials((lambda x: factor * np.cos(x),)), {})
     try:
         yield
     finally:
         install(right, rules)
-        unary_rules.update(quick)
+        ufunc_makers.update(quick)
 
 
 @pytest.mark.parametrize(("peers", "slip"), [(("torch",), 1e-7), ((), 1e-4)])

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.node import NO_ATTRS, Line, Node
+from chainrule.core.node import NO_ATTRS, Line
 from chainrule.core.op import Op
 from chainrule.core.rule import Rule, rule_for
 from chainrule.errors import ArgumentError, DTypeError
 from chainrule.ops import arithmetic, comparison
+from chainrule.record.making import defined, making
 from chainrule.record.recorder import record
-from chainrule.record.state import current, user_line
+from chainrule.record.state import user_line
 from chainrule.record.variable import Variable, stores_item
 
 DOUBLE = np.dtype(np.float64)
@@ -55,13 +56,14 @@ def method(self, other):
                     return record(Variable, op, [self, other], NO_ATTRS)
                 shape = out.shape
                 rule = both if node.shape == shape == above.shape else stretched
+                frame = caller(1)
                 {make_both}
                 return made
         elif (kind is float or kind is int){unless_root}:
             x, y = self._value, {constant}
             if y is None:
                 y = constant_of(other)
-            out = x {symbol} y
+            out, frame = x {symbol} y, caller(1)
             {make_first}
             return made
     return record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
@@ -73,7 +75,7 @@ def reflected(self, other):
         x, y = {constant}, self._value
         if x is None:
             x = constant_of(other)
-        out = x {symbol} y
+        out, frame = x {symbol} y, caller(1)
         {make_second}
         return made
     return record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
@@ -97,53 +99,21 @@ def arithmetic_operator(op: Op, symbol: str) -> tuple[Any, Any]:
         make_first=making("first", "node,", rules["first"], "node.shape", 12),
         make_second=making("second", "node,", rules["second"], "node.shape", 8),
     )
-    scope = defined(text, op, rules)
+    scope = defined(text, Variable, **names_of(op, rules))
     return scope["method"], scope["reflected"]
 
 
-def defined(text: str, op: Op, rules: dict[str, Rule]) -> dict[str, Any]:
-    """What the source text of an operator defines, by name."""
-    scope: dict[str, Any] = {
+def names_of(op: Op, rules: dict[str, Rule]) -> dict[str, Any]:
+    """What the text of an operator refers to."""
+    return {
         **rules,
-        "__name__": __name__,  # its frames are ours, not the user's
         "op": op,
-        "DOUBLE": DOUBLE,
-        "NO_ATTRS": NO_ATTRS,
-        "Node": Node,
-        "Variable": Variable,
-        "caller": sys._getframe,
         "constant_of": constant_of,
         "constants": _constants.get,
         "is_operand": is_operand,
         "is_root": arithmetic.is_root,
-        "new": object.__new__,
         "record": record,
-        "state": current.get,
     }
-    exec(text, scope)  # noqa: S102 - the templates above, filled with names of our own
-    return scope
-
-
-def making(rule: str, parents: str, keeps: Rule, shape: str, indent: int) -> str:
-    """Source text that makes `made`; Variable(out, Node(…)) says it shorter, and takes 100 ns."""
-    kept = "".join(f"{name}, " for name in keeps.saved_names)
-    lines = (  # one by one: a tuple on each side of `=` would be built
-        "frame = caller(1)",
-        "noted = new(Node)",
-        f"noted.rule = {rule}",
-        f"noted.parents = ({parents})",
-        f"noted.saved = ({kept})",
-        "noted.attrs = NO_ATTRS",
-        f"noted.shape = {shape}",
-        "noted.dtype = DOUBLE",
-        "noted.code = frame.f_code",
-        "noted.lasti = frame.f_lasti",
-        "noted.args = noted.watch = None",
-        "made = new(Variable)",
-        "made._value = out",
-        "made.node = noted",
-    )
-    return ("\n" + " " * indent).join(lines)
 
 
 def in_place_operator(op: Op) -> Any:
@@ -197,7 +167,7 @@ def method(self):
     node = self.node
     if node.dtype is DOUBLE and state().plain:
         x = self._value
-        out = {symbol}x
+        out, frame = {symbol}x, caller(1)
         {make}
         return made
     return record(Variable, op, [self], NO_ATTRS)
@@ -208,7 +178,7 @@ def unary_operator(op: Op, symbol: str) -> Any:
     """The method `∘x` of one elementwise op."""
     first = rule_for(op, (True,), exact=True)
     text = UNARY.format(symbol=symbol, make=making("first", "node,", first, "node.shape", 8))
-    return defined(text, op, {"first": first})["method"]
+    return defined(text, Variable, **names_of(op, {"first": first}))["method"]
 
 
 OPERATORS: dict[str, tuple[Op, str]] = {

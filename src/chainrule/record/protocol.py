@@ -10,8 +10,9 @@ import numpy as np
 
 from chainrule.core.node import Line
 from chainrule.core.op import OPS, Op, Partials
-from chainrule.core.rule import Rule, rule_for
+from chainrule.core.rule import rule_for
 from chainrule.errors import ChainruleError, DetachError, UnsupportedError
+from chainrule.record.making import ufunc_maker
 from chainrule.record.recorder import LinePlace, as_operand, call, located, record, translated
 from chainrule.record.state import user_line
 
@@ -23,9 +24,7 @@ _plans: dict[Any, Plan] = {}
 SETTINGS = frozenset({int, float, bool, str, type(None)})  # their types
 STANDS_FOR = {(np.where, 3): "where", (np.reshape, 2): "reshape"}  # with so many arguments
 _parameters: dict[Any, dict[str, Any]] = {}
-unary_rules: dict[
-    np.ufunc, Rule
-] = {}  # elementwise ops of one input met so far: their float64 rule
+ufunc_makers: dict[np.ufunc, Any] = {}  # of elementwise ops of one input met so far
 REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
     "logical_and": "all", "logical_or": "any", "logaddexp": "logsumexp",
@@ -81,10 +80,10 @@ def array_ufunc(
         if kwargs:
             inputs, kwargs = with_keywords(variable, ufunc, op, inputs, kwargs, line)
         simple = len(op.inputs) == 1 and type(op.derivative) is Partials and op.variant is None
-        if (
-            simple and op.forward is ufunc and not kwargs
-        ):  # SciPy's log1p is not NumPy's to the last bit
-            unary_rules[ufunc] = rule_for(op, (True,), exact=True)
+        # SciPy's log1p is not NumPy's to the last bit, so the op's own function must be the ufunc.
+        if simple and op.forward is ufunc and not kwargs:
+            rule = rule_for(op, (True,), exact=True)
+            ufunc_makers[ufunc] = ufunc_maker(variable, ufunc, rule)
         return call(variable, op, inputs, kwargs, line)
     name = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {}).get(ufunc.__name__)
     if name is not None:

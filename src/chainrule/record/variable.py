@@ -18,7 +18,7 @@ from chainrule.core.rule import rule_for
 from chainrule.errors import DetachError, DTypeError, UnsupportedError, ViewWriteError
 from chainrule.ops import indexing
 from chainrule.ops.joining import MASKED
-from chainrule.record.protocol import array_function, array_ufunc, unary_rules
+from chainrule.record.protocol import array_function, array_ufunc, ufunc_makers
 from chainrule.record.recorder import FOREIGN, as_operand, call, record, translated
 from chainrule.record.state import current, user_frame, user_line
 
@@ -107,18 +107,10 @@ class Variable:
         return call(Variable, op, args, kwargs, user_line(3))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        rule = unary_rules.get(ufunc)
-        if rule is not None and method == "__call__" and not kwargs:
-            node = self.node
-            if node.dtype is DOUBLE and current.get().plain:
-                out = ufunc(self._value)
-                frame = _frame(1)
-                kept = rule.keep(self._value, out)
-                return Variable(
-                    out,
-                    Node(rule, (node,), kept, NO_ATTRS, node.shape, DOUBLE, frame.f_code,
-                         frame.f_lasti),
-                )  # fmt: skip
+        maker = ufunc_makers.get(ufunc)
+        usual = maker is not None and method == "__call__" and not kwargs
+        if usual and self.node.dtype is DOUBLE and current.get().plain:
+            return maker(self, _frame(1))
         return array_ufunc(Variable, ufunc, method, inputs, kwargs, user_line(2))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
