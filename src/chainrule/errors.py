@@ -14,6 +14,7 @@ ChainruleError
 ├── DetachError                a gradient would be lost without a word
 ├── ViewWriteError             a write through a view of a Variable        (also a ValueError)
 ├── MutationError              a saved array was changed before backward
+├── NonFiniteGradient          NaN or infinite, under cr.debug()           (a FloatingPointError)
 ├── DerivativeError            no derivative exists, or none is written
 │   └── DegenerateError        eigenvalues or singular values coincide
 │       └── NeedsHistoryError  caught by the engine, which then walks another way
@@ -84,6 +85,14 @@ class ViewWriteError(ChainruleError, ValueError):
 
 class MutationError(ChainruleError):
     """An array saved for the backward pass was changed before it was used."""
+
+
+class NonFiniteGradient(ChainruleError, FloatingPointError):  # noqa: N818 - it says what is
+    """A gradient came out NaN or infinite under `cr.debug()`; `report` says where it began."""
+
+    def __init__(self, message: str, report: object = None):
+        super().__init__(message)
+        self.report = report
 
 
 class DerivativeError(ChainruleError):

@@ -11,6 +11,7 @@ from chainrule.core.node import Leaf
 from chainrule.core.order import order_above
 from chainrule.diff.history import reverse_twice
 from chainrule.errors import DerivativeError, ShapeError
+from chainrule.record.state import current
 from chainrule.record.variable import Variable
 
 
@@ -23,6 +24,9 @@ def backward(self: Variable, seed: Any = None) -> None:
     order = order_above([self.node])
     with np.errstate(all="ignore"):
         adjoints = reverse_twice(order, {self.node: start})
+        debug = current.get().debug
+        if debug is not None:
+            debug.leaves(self, order, start, adjoints)
         for node, found in adjoints.items():
             if isinstance(node, Leaf):
                 g = unmasked(found)

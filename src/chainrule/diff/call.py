@@ -35,6 +35,7 @@ class Call:
         argnums: Sequence[int],
     ):
         args = list(args)
+        self.f, self.argnums = f, argnums
         self.inputs: list[Variable | None] = []
         self.given: list[Any] = []
         self.structures: list[Structure] = []
@@ -90,8 +91,12 @@ class Call:
                 adjoints[out.node] = seed if have is None else have + seed
         prepare = on_variables if record or self.recorded else None
         with np.errstate(all="ignore"), recording(inside=False):
-            adjoints = reverse_twice(self.order, adjoints, prepare)
-        return [None if v is None else unmasked(adjoints.get(v.node)) for v in self.inputs]
+            found = reverse_twice(self.order, adjoints, prepare)
+        pulled = [None if v is None else unmasked(found.get(v.node)) for v in self.inputs]
+        debug = current.get().debug
+        if debug is not None:
+            debug.pulled(self, adjoints, pulled)
+        return pulled
 
     def push(self, tangents: Sequence[Any], record: bool = False) -> list[Any]:
         """Per output its tangent when the inputs have these tangents (None: zero)."""
@@ -103,9 +108,13 @@ class Call:
         }
         with np.errstate(all="ignore"), recording(inside=False):
             known = forward(self.order, known, prepare)
-        return [
+        pushed = [
             unmasked(known.get(v.node)) if isinstance(v, Variable) else None for v in self.outputs
         ]
+        debug = current.get().debug
+        if debug is not None:
+            debug.pushed(self, known, pushed)
+        return pushed
 
     def plain(self, value: Any) -> Any:
         """A result for the caller: an array, or a Variable if it can still be differentiated."""

@@ -23,7 +23,7 @@ from chainrule.errors import (
 from chainrule.ops.joining import NUMERIC, as_array
 from chainrule.ops.structure import item
 from chainrule.record.state import current, user_line
-from chainrule.record.watch import watch_saved
+from chainrule.record.watch import Kept, watch_saved
 
 if TYPE_CHECKING:
     from chainrule.record.variable import Variable
@@ -126,7 +126,8 @@ def node_of(
     key = tuple(active), dtype.kind == "c", exact
     rule = op.rules.get(key) or rule_for(op, *key)
     saved = rule.keep(*values, out)
-    tracing = current.get().tracing
+    state = current.get()
+    tracing = state.tracing
     if tracing is not None:
         every = tuple([tracing.node_of(a) if type(a) is variable else constant(a) for a in args])
         through = tuple([every[i] for i in rule.positions])
@@ -134,6 +135,9 @@ def node_of(
     watch = None
     if foreign and saved:
         watch = watch_saved(rule.saved_names, saved, foreign)
+    if state.debug is not None:
+        nodes = [a.node if type(a) is variable else None for a in args]
+        watch = Kept(tuple(zip(nodes, values, strict=True)), out, watch)
     if len(parents) != len(rule.positions):  # through some inputs no derivative flows
         parents = [args[i].node for i in rule.positions]
     return Node(rule, tuple(parents), saved, attrs, shape, dtype, line[0], line[1], None, watch)

@@ -10,20 +10,28 @@ from typing import Any
 
 class State:
     """`tracing` is the Trace that keeps every argument; `line` overrides the user's line; `inside`
-    tells that a transform is calling the user's function."""
+    tells that a transform is calling the user's function; `debug` looks at every gradient, and
+    while it is there nodes keep their operands."""
 
-    __slots__ = ("inside", "line", "plain", "tracing")
+    __slots__ = ("debug", "inside", "line", "plain", "tracing")
 
     def __init__(
-        self, tracing: Any = None, line: tuple[Any, int] | None = None, inside: bool = False
+        self,
+        tracing: Any = None,
+        line: tuple[Any, int] | None = None,
+        inside: bool = False,
+        debug: Any = None,
     ):
-        self.tracing, self.line, self.inside = tracing, line, inside
-        self.plain = tracing is None and line is None
+        self.tracing, self.line, self.inside, self.debug = tracing, line, inside, debug
+        self.plain = tracing is None and line is None and debug is None
 
     def changed(self, **fields: Any) -> State:
         get = fields.get
         return State(
-            get("tracing", self.tracing), get("line", self.line), get("inside", self.inside)
+            get("tracing", self.tracing),
+            get("line", self.line),
+            get("inside", self.inside),
+            get("debug", self.debug),
         )
 
 

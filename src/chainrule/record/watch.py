@@ -55,6 +55,24 @@ class Watch:
                 )
 
 
+class Kept:
+    """Under `cr.debug()`: each operand of a node as (its node or None, its value), and the result.
+
+    It stands in the place of the Watch, and does its work too.
+    """
+
+    __slots__ = ("inner", "operands", "out")
+
+    def __init__(
+        self, operands: tuple[tuple[Node | None, Any], ...], out: Any, inner: Watch | None
+    ):
+        self.operands, self.out, self.inner = operands, out, inner
+
+    def check(self, node: Node) -> None:
+        if self.inner is not None:
+            self.inner.check(node)
+
+
 def watch_saved(
     names: tuple[str, ...], saved: tuple[Any, ...], foreign: Sequence[np.ndarray]
 ) -> Watch | None:

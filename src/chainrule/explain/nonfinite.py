@@ -1,0 +1,199 @@
+"""Where a NaN or an infinity came from: the first one in the order of computation, and its cure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.graph import Graph
+from chainrule.core.late import late
+from chainrule.core.masked import plain
+from chainrule.core.node import Node
+from chainrule.diff.reverse import reverse
+from chainrule.diff.run import Run
+from chainrule.explain.blame import Event, Known, Walk, kind_of
+from chainrule.explain.cures import Cure, cure_for
+from chainrule.explain.lanes import Operand, first_lane, not_finite
+from chainrule.explain.origins import examined
+from chainrule.record.state import recording
+from chainrule.record.trace import trace
+
+
+@dataclass(frozen=True)
+class Result:
+    """An output, or the gradient with respect to an input, that is not finite."""
+
+    what: str  # "value" or "gradient"
+    node: Node  # the output, or the input
+    name: str
+    value: Any  # the first number that is not finite
+    index: tuple[int, ...]
+    count: int
+    size: int
+
+    @property
+    def kind(self) -> str:
+        """ "NaN", "inf" or "-inf"."""
+        return kind_of(self.value)
+
+
+@dataclass(frozen=True)
+class NonFinite:
+    """What is not finite in one computation, in the order in which it happened.
+
+    It is true if anything is.  `first` is where it began; prints as text.
+    """
+
+    name: str
+    results: tuple[Result, ...]
+    events: tuple[Event, ...]
+    harmless: tuple[Node, ...] = ()  # values that are not finite, and that no result depends on
+    outputs: tuple[Node, ...] = ()
+    names: Mapping[Node, str] = field(default_factory=dict)  # of inputs that have none themselves
+
+    def __bool__(self) -> bool:
+        return bool(self.results)
+
+    @property
+    def first(self) -> Event | None:
+        """The first number that is not finite, of those that matter."""
+        return self.events[0] if self.events else None
+
+    @property
+    def creators(self) -> tuple[Event, ...]:
+        """Those computed from finite numbers only."""
+        return tuple(e for e in self.events if e.role == "creator")
+
+    @property
+    def carriers(self) -> tuple[Event, ...]:
+        return tuple(e for e in self.events if e.role == "carrier")
+
+    @property
+    def origins(self) -> tuple[Event, ...]:
+        """Creators, and inputs, constants and seeds that were not finite when they were given."""
+        return tuple(e for e in self.events if e.origin)
+
+    @cached_property
+    def cures(self) -> tuple[Cure, ...]:
+        """The usual cure of each origin, each once."""
+        found = [cure_for(e, self.events) for e in self.origins]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def cure(self) -> Cure | None:
+        """The usual cure of the first."""
+        return self.cures[0] if self.cures else None
+
+    __str__ = late("chainrule.view.nonfinite", "report_text")
+    _repr_html_ = late("chainrule.view.nonfinite", "report_html")
+
+
+def find_nonfinite(f: Callable[..., Any], *args: Any, **kwargs: Any) -> NonFinite:
+    """Run f and its gradient here, and say where the first NaN or infinity comes from.
+
+    Outputs, and gradients with respect to every array among the arguments, are asked for; where f
+    has several outputs, the gradient of their sum.  What no result depends on is not blamed.
+    """
+    with recording(debug=None), np.errstate(all="ignore"):
+        graph = trace(f, *args, **kwargs)
+    return find_nonfinite_in(graph, *args)
+
+
+def find_nonfinite_in(graph: Graph, *values: Any, seed: Any = None) -> NonFinite:
+    """As `find_nonfinite`, of a recorded graph run again on these inputs."""
+    return report(OfRun(replay(graph, *values), seed), graph.name)
+
+
+def replay(f: Callable[..., Any] | Graph, *inputs: Any) -> Run:
+    """Run a function, or the graph recorded of it, op by op on saved inputs."""
+    with recording(debug=None), np.errstate(all="ignore"):
+        graph = f if isinstance(f, Graph) else trace(f, *inputs)
+        return graph.forward(*inputs)
+
+
+class OfRun:
+    """What is known of a run of a graph: everything."""
+
+    def __init__(self, run: Run, seed: Any = None):
+        graph = run.graph
+        self.run = run
+        self.order = graph.nodes
+        self.outputs: Sequence[Node] = [o for o in graph.outputs if o.dtype.kind in "fc"]
+        self.inputs: Sequence[Node] = [*graph.leaves, *graph.captured]
+        self.seeded: Mapping[Node, Any] = self._seeds(seed)
+        self._bound: dict[Node, Node] = {}
+        with np.errstate(all="ignore"):
+            self.adjoints = reverse(self.order, dict(self.seeded), self.bound, keep=True)
+
+    def _seeds(self, seed: Any) -> dict[Node, Any]:
+        given = [None] * len(self.outputs) if seed is None else list(seed)
+        return {
+            out: np.ones(out.shape, out.dtype)[()] if s is None else np.asarray(s, out.dtype)[()]
+            for out, s in zip(self.outputs, given, strict=True)
+        }
+
+    def value(self, node: Node) -> Any:
+        return self.run.value(node)
+
+    def operands(self, node: Node) -> list[Operand]:
+        return [
+            Operand(input_name(node, i), a, self.run.value(a))
+            if isinstance(a, Node)
+            else Operand(input_name(node, i), None, a)
+            for i, a in enumerate(node.args or ())
+        ]
+
+    def bound(self, node: Node) -> Node:
+        """The node with the values its rule reads in this run."""
+        if node.rule is None:
+            return node
+        found = self._bound.get(node)
+        if found is None:
+            values = [o.value for o in self.operands(node)]
+            found = node.with_saved(node.rule.keep(*values, self.run.value(node)))
+            self._bound[node] = found
+        return found
+
+
+def input_name(node: Node, i: int) -> str:
+    """The name of argument i of a node, as its op calls it."""
+    names = node.op.inputs
+    return f"{names[0]}[{i}]" if node.op.variadic else names[i]
+
+
+def report(known: Known, name: str, names: Mapping[Node, str] | None = None) -> NonFinite:
+    """The report on one computation of which everything, or as much as was kept, is known."""
+    names = names or {}
+    results = [_result("value", o, known.value(o), names.get(o, name)) for o in known.outputs]
+    results += [
+        _result("gradient", n, known.adjoints.get(n, 0.0), names.get(n, n.name or ""))
+        for n in known.inputs
+    ]
+    found = tuple(r for r in results if r is not None)
+    events = Walk(known).events() if found else []
+    told = [examined(e, known) if e.origin or _turns(e) else _light(e) for e in events]
+    blamed = {e.node for e in events if e.when == "forward"}
+    harmless = tuple(n for n in known.order if n not in blamed and not_finite(known.value(n)).any())
+    return NonFinite(name, found, tuple(told), harmless, tuple(known.outputs), names)
+
+
+def _turns(event: Event) -> bool:
+    """Whether an op that passed it on may have made a NaN of an infinity."""
+    return event.kind == "NaN" and event.node.rule.elementwise
+
+
+def _light(event: Event) -> Event:
+    return replace(event, adjoint=None)
+
+
+def _result(what: str, node: Node, value: Any, name: str) -> Result | None:
+    bad = not_finite(value)
+    if not bad.any():
+        return None
+    index = first_lane(bad)
+    number = np.asarray(plain(value))[index]
+    return Result(what, node, name, number, index, int(bad.sum()), bad.size)
