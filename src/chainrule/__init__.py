@@ -68,6 +68,8 @@ __all__ = [
     "Variable",
     "ViewWriteError",
     "check_grads",
+    "conditioning",
+    "diff_runs",
     "grad",
     "hessian",
     "hvp",
@@ -82,7 +84,11 @@ __all__ = [
 ]
 
 
-LATE = {"check_grads": "chainrule.explain.check"}  # imported when first asked for
+LATE = {  # imported when first asked for
+    "check_grads": "chainrule.explain.check",
+    "conditioning": "chainrule.explain.conditioning",
+    "diff_runs": "chainrule.explain.compare",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -147,6 +147,11 @@ class Run:
                     before, c = adjoints.get(parent), fit(c, parent)
                     adjoints[parent] = c if before is None else before + c
 
+    @property
+    def has_adjoints(self) -> bool:
+        """Whether `backward` has been called."""
+        return self._adjoints is not None
+
     def adjoint(self, node: Key) -> Any:
         """∂output/∂node; zero where no path leads from the node to the output."""
         found = self.graph.node(node)
