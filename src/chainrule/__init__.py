@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from chainrule import explain
 from chainrule.core.graph import Graph
 from chainrule.core.op import OPS
 from chainrule.core.order import topological_sort
@@ -27,6 +28,7 @@ from chainrule.errors import (
     LinearAlgebraError,
     MutationError,
     NeedsHistoryError,
+    NonFiniteGradient,
     OutOfRangeError,
     SerialisationError,
     ShapeError,
@@ -51,6 +53,7 @@ __all__ = [
     "DegenerateError",
     "DerivativeError",
     "DetachError",
+    "Explanation",
     "Function",
     "GradientCheckError",
     "Graph",
@@ -58,6 +61,7 @@ __all__ = [
     "LinearAlgebraError",
     "MutationError",
     "NeedsHistoryError",
+    "NonFiniteGradient",
     "OPS",
     "OutOfRangeError",
     "Run",
@@ -69,7 +73,10 @@ __all__ = [
     "ViewWriteError",
     "check_grads",
     "conditioning",
+    "debug",
     "diff_runs",
+    "explain",
+    "find_nonfinite",
     "grad",
     "hessian",
     "hvp",
@@ -85,9 +92,12 @@ __all__ = [
 
 
 LATE = {  # imported when first asked for
+    "Explanation": "chainrule.explain.explanation",
     "check_grads": "chainrule.explain.check",
     "conditioning": "chainrule.explain.conditioning",
+    "debug": "chainrule.explain.debug",
     "diff_runs": "chainrule.explain.compare",
+    "find_nonfinite": "chainrule.explain.nonfinite",
 }
 
 

@@ -1,0 +1,159 @@
+"""What kind of gradient each input has, and where a path that carries none is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from chainrule.core.graph import inputs_of
+from chainrule.core.masked import Masked
+from chainrule.core.node import Line, Node, StoredLine
+from chainrule.core.op import ZERO
+from chainrule.diff.run import Run
+from chainrule.explain.size import is_dead
+
+
+@dataclass(frozen=True)
+class Cut:
+    """An edge at which a path to the output ends: the child depends on the parent, no derivative.
+
+    `why` says what ends it, in words.
+    """
+
+    parent: Node
+    child: Node
+    why: str
+
+    @property
+    def line(self) -> Line | StoredLine | None:
+        return self.child.line
+
+
+class Status(str):
+    """ "value", "structural zero", "no path", "kink" or "integer", as `Run.status` says it.
+
+    `cut` is the edge that ends the path of a structural zero, `kink` the node at a kink that the
+    gradient went through, `line` the line of either; None where there is none.
+    """
+
+    cut: Cut | None
+    kink: Node | None
+
+    def __new__(cls, kind: str, cut: Cut | None = None, kink: Node | None = None) -> Status:
+        status = super().__new__(cls, kind)
+        status.cut, status.kink = cut, kink
+        return status
+
+    @property
+    def line(self) -> Line | StoredLine | None:
+        node = self.cut.child if self.cut else self.kink
+        return None if node is None else node.line
+
+
+@dataclass(frozen=True)
+class Kink:
+    """A node evaluated where its derivative jumps, which the gradient goes through."""
+
+    node: Node
+    lanes: int
+
+    @property
+    def line(self) -> Line | StoredLine | None:
+        return self.node.line
+
+
+@dataclass
+class _Found:
+    """What one walk from the outputs back has found, per node."""
+
+    cuts: dict[Node, tuple[Node, Node]] = field(default_factory=dict)
+    kinks: dict[Node, Node] = field(default_factory=dict)
+
+
+def statuses(run: Run) -> dict[str, Status]:
+    """The status of every input, by its name, in one walk over the graph."""
+    graph = run.graph
+    found = _walk(run)
+    return {str(leaf.name): _status(run, leaf, found) for leaf in (*graph.leaves, *graph.captured)}
+
+
+def _walk(run: Run) -> _Found:
+    adjoints, found = run._known_adjoints(), _Found()
+    cuts, kinks = found.cuts, found.kinks
+    for child in reversed(run.graph.nodes):
+        if child.rule is None:
+            continue
+        g = adjoints.get(child)
+        live = g is not None and not (type(g) is Masked and is_dead(g))
+        beyond = cuts.get(child)
+        kink = kinks.get(child)
+        if g is not None and child.op.kinks is not None and run._kink_matters(child):
+            kink = child
+        if not live and beyond is None:
+            continue
+        for parent in inputs_of(child):
+            if kink is not None and g is not None:
+                kinks[parent] = kink
+            if live or (child.dtype.kind in "biu" and parent.dtype.kind in "fc"):
+                cuts[parent] = parent, child
+            elif beyond is not None:
+                cuts[parent] = beyond
+    return found
+
+
+def _status(run: Run, node: Node, found: _Found) -> Status:
+    if node.dtype.kind not in "fcO":
+        return Status("integer")
+    adjoint = run._known_adjoints().get(node)
+    edge = found.cuts.get(node)
+    if adjoint is None and edge is None and node not in run.graph.outputs:
+        return Status("no path")
+    if adjoint is not None and node in found.kinks:
+        return Status("kink", kink=found.kinks[node])
+    if is_dead(adjoint):
+        return Status("structural zero", cut=None if edge is None else cut_at(run, *edge))
+    return Status("value")
+
+
+def cut_at(run: Run, parent: Node, child: Node) -> Cut:
+    """The cut edge, with the reason why nothing flows along it."""
+    op = child.op
+    if op.derivative is ZERO:
+        why = f"{op.name} has derivative zero wherever it has one"
+    elif parent.dtype.kind not in "fcO":
+        why = f"{parent.dtype.name} carries no derivative"
+    elif parent not in child.parents:
+        why = f"{op.name} has no derivative with respect to it"
+    elif run.at_kink(child):
+        why = f"{op.name} is at a kink and takes the slope 0"
+    else:
+        why = f"{op.name} does not select it here"
+    return Cut(parent, child, why)
+
+
+def cuts_from(run: Run, wrt: Node, dead: set[tuple[Node, Node]]) -> Iterator[Cut]:
+    """Every edge at which a dependence of the output on `wrt` ends without a derivative.
+
+    `dead` are the edges with a derivative that is a structural zero at this point.
+    """
+    reached = {wrt}
+    for child in run.graph.nodes[run.graph.index[wrt] :]:
+        if child.rule is None:
+            continue
+        for parent in dict.fromkeys(inputs_of(child)):
+            if parent in reached:
+                if parent not in child.parents or (parent, child) in dead:
+                    yield cut_at(run, parent, child)
+                else:
+                    reached.add(child)
+
+
+def kinks_of(run: Run, nodes: Sequence[Node]) -> tuple[Kink, ...]:
+    """Those after the first that were evaluated at a kink the gradient goes through."""
+    return tuple(
+        Kink(node, int(np.count_nonzero(run._kinks(node))))
+        for node in nodes[1:]
+        if node.op.kinks is not None and run._kink_matters(node)
+    )
