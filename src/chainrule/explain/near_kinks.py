@@ -2,7 +2,7 @@
 
 An op says of given inputs which lanes stand exactly at a kink.  Rounded to a grid of spacing 2^k,
 inputs that are nearer than that to a kink (|x| to 0, x to y, x to a whole number) land on it; the
-finest such grid is the distance, to within a factor of four.
+finest such grid gives the distance, to within a factor of four.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _nearest(at: Any, widest: float) -> Kink | None:
         hit = at(2.0**level)
         missed = 0 if hit.any() else missed + 1
         if hit.any():
-            distance, mask = 2.0**level, hit
+            distance, mask = 2.0 ** (level - 1), hit  # rounding moves by half a spacing
         level -= 1
     return Kink(distance, _first(mask), int(close.sum()))
 
