@@ -253,17 +253,14 @@ class Op:
         if missing:
             raise ArgumentError(f"{self.name} needs the argument {missing[0]!r}")
         if first_recorded(given.values()) is not None:
-            self._refuse_gradients(given)
+            refuse_gradients(**given)
         return attrs
 
-    def _refuse_gradients(self, attrs: dict[str, Any]) -> None:
-        for key, value in attrs.items():
-            found = first_recorded((value,))
-            if found is not None and found.dtype.kind in "fc":
-                raise DetachError(
-                    f"{self.name}: {key!r} is a fixed setting, and the gradient of the Variable "
-                    f"given for it would be lost; pass its number, {key}=v.value, if that is meant"
-                )
+    def check_names(self, given: Iterable[str]) -> None:
+        """Refuse a keyword that is no parameter."""
+        for key in given:
+            if key not in self.attrs and key not in self.inputs:
+                raise self._misnamed(key)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply to arrays (computed at once) or to Variables (computed and recorded)."""
@@ -279,6 +276,17 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join((*self.inputs, *self.attrs))})>"
+
+
+def refuse_gradients(**settings: Any) -> None:
+    """Refuse a floating Variable given for what no derivative is taken by."""
+    for key, value in settings.items():
+        found = first_recorded((value,))
+        if found is not None and found.dtype.kind in "fc":
+            raise DetachError(
+                f"{key!r} is a fixed setting, and the gradient of the Variable given for it would "
+                f"be lost; pass its number, {key}=v.value, if that is meant"
+            )
 
 
 def first_recorded(args: Iterable[Any]) -> Any:

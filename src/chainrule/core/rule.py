@@ -359,24 +359,41 @@ class JointRule:
 
         return keep
 
-    def _arguments(self, function: Function, node: Node) -> dict[str, Any]:
-        known = dict(zip(self.saved_names(), node.saved, strict=True))
-        known |= node.attrs | {"active": self.active, "out_spec": node}
-        return {p: known[p] for p in parameters_of(function) if p in known}
+    def _reader(self, function: Function) -> Callable[[Node], dict[str, Any]]:
+        """What a node holds of that which the function reads, by name."""
+        names, parameters = self.saved_names(), parameters_of(function)
+        fixed: dict[str, Any] = {"active": self.active} if "active" in parameters else {}
+        kept = [(name, i) for i, name in enumerate(names) if name in parameters]
+        attrs = [name for name in self.op.attrs if name in parameters]
+        out_spec = "out_spec" in parameters
+
+        def read(node: Node) -> dict[str, Any]:
+            found = dict(fixed)
+            for name, i in kept:
+                found[name] = node.saved[i]
+            for name in attrs:
+                found[name] = node.attrs[name]
+            if out_spec:
+                found["out_spec"] = node
+            return found
+
+        return read
 
     def pull(self) -> Function:
         reverse, on = self.reverse, self.on
+        if not on or reverse is None:
+            return lambda g, node: ()
+        read = self._reader(reverse)
 
         def pull(g: Any, node: Node) -> Sequence[Any]:
-            if not on or reverse is None:
-                return ()
-            every = reverse(g, **self._arguments(reverse, node))
+            every = reverse(g, **read(node))
             return [every[i] for i in on]
 
         return pull
 
     def push(self) -> Function:
         op, forward, on = self.op, self.forward, self.on
+        read = None if forward is None else self._reader(forward)
 
         def push(tangents: Sequence[Any], node: Node) -> Any:
             specs, fixed = node.saved[-2:]
@@ -385,8 +402,8 @@ class JointRule:
                 known[i] if known.get(i) is not None else _zeros(spec) if value is None else value
                 for i, (spec, value) in enumerate(zip(specs, fixed, strict=True))
             ]
-            if forward is None:
+            if forward is None or read is None:
                 return op(ts, **node.attrs)
-            return forward(ts, **self._arguments(forward, node))
+            return forward(ts, **read(node))
 
         return push

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import plain, within
-from chainrule.core.op import Sample, sample
+from chainrule.core.op import Sample, refuse_gradients, sample
 from chainrule.errors import ArgumentError, LinearAlgebraError, ShapeError
 from chainrule.ops.define import composite, rules
 from chainrule.ops.joining import as_array
@@ -206,6 +206,7 @@ def _inexact(x: Any) -> Any:
 
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    refuse_gradients(ord=ord)
     x = _inexact(x)
     if axis is None and ord is None:
         return euclidean_norm(x, axis=None, keepdims=keepdims)
@@ -259,6 +260,7 @@ norm = composite(
 
 
 def _vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    refuse_gradients(ord=ord)
     x = _inexact(x)
     return _vector_norm_of(x, ord, axes_of(x.ndim, axis), keepdims)
 
@@ -290,6 +292,7 @@ matrix_norm = composite(
 
 
 def _cond(x: Any, p: Any = None) -> Any:
+    refuse_gradients(p=p)
     x = as_array(x)
     if p in (None, 2, -2):
         s = svd_factors(x, full_matrices=False)[1]

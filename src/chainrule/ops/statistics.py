@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import plain
-from chainrule.core.op import Linear, Sample, sample
+from chainrule.core.op import Linear, Sample, refuse_gradients, sample
 from chainrule.core.slot import Slot
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.define import ZERO, composite, elementwise, rules
@@ -84,6 +84,7 @@ def squared_size(x: Any) -> Any:
 
 def freedom(ddof: float, correction: float | None) -> float:
     """The two names NumPy has for what is subtracted from the number of elements."""
+    refuse_gradients(ddof=ddof, correction=correction)
     if correction is None:
         return ddof
     if ddof != 0:

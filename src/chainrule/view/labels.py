@@ -16,11 +16,13 @@ def labels_of(graph: Graph) -> dict[Node, str]:
     """A label per node, all different: leaf names, assigned names (`q = x + y`), else letters."""
     labels: dict[Node, str] = {}
     taken: set[str] = set()
+    next_number: dict[str, int] = {}
 
     def give(node: Node, wanted: str) -> None:
-        label, n = wanted, 2
+        label, n = wanted, next_number.get(wanted, 2)
         while label in taken:
             label, n = f"{wanted}{n}", n + 1
+        next_number[wanted] = n
         labels[node] = label
         taken.add(label)
 
