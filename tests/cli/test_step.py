@@ -41,11 +41,18 @@ def test_the_reasons(run):
     assert "gradients of a, b computed" in run("step", "sin(x) * cos(x)", "x=1")[1]
 
 
-def test_the_recursion_is_marked_wrong(run):
-    _, out, _ = run("step", "sin(x * y) * exp(x * y)", "x=1", "y=2", "--order", "recursive")
+def test_row_7_the_recursion_is_marked_wrong(run):
+    formula = "3 * (w := x * x) * sin(w)"
+    out = run("step", formula, "x=1.3", "--order", "recursive")[1]
+    assert "✗ wrong: some of its children have not added their part yet" in out
+    assert "✗ wrong: it hands on again what it has handed on before" in out
+    assert out.endswith("x̄ = 13.9217   wrong; in sorted order 6.17702\n\n")
+    for order in ("sorted", "data-driven"):
+        out = run("step", formula, "x=1.3", "--order", order)[1]
+        assert "wrong" not in out
+        assert out.endswith("x̄ = 6.17702\n\n")
+    out = run("step", "sin(x * y) * exp(x * y)", "x=1", "y=2", "--order", "recursive")[1]
     assert "wrong" not in out, "typed twice, x * y is two nodes"
-    out = run("step", "sum(sin(x) * cumsum(sin(x)))", "x=[1,2]", "--order=recursive")[1]
-    assert "wrong" not in out
 
 
 def test_options_may_stand_anywhere(run):
@@ -85,6 +92,10 @@ def test_numbers_that_are_not_finite_are_words_in_json(run):
         (("x * y", "x=1"), "y: neither given a value nor a known function"),
         (("x", "x"), "write a value as name=number"),
         (("x > 1", "x=2"), "has no derivative"),
+        (("w * (w := x)", "x=2"), "w is used before (… := …) gives it a value"),
+        (("(x := 2) * x", "x=2"), "x has a meaning already"),
+        (("(sin := x) * x", "x=2"), "sin has a meaning already"),
+        (("(_w := x) * x", "x=2"), "_w has a meaning already"),
         (("x", "x=1", "--order", "random"), "invalid choice"),
     ],
 )

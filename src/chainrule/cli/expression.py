@@ -17,7 +17,7 @@ from chainrule.record.protocol import op_of
 ALLOWED = (
     ast.Expression, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp, ast.BoolOp, ast.Call, ast.Name,
     ast.Constant, ast.List, ast.Tuple, ast.Subscript, ast.Slice, ast.operator, ast.unaryop,
-    ast.cmpop, ast.boolop, ast.expr_context, ast.keyword,
+    ast.cmpop, ast.boolop, ast.expr_context, ast.keyword, ast.NamedExpr,
 )  # fmt: skip
 FORMULA = "<formula>"
 NUMBER = " number"  # cannot be typed
@@ -30,7 +30,7 @@ def function_of(text: str, names: list[str]) -> Callable[..., Any]:
     """The formula as a function of these names, made of operators, numbers and chainrule's ops."""
     tree = _parsed(text)
     places = {p.id: p.col_offset for p in ast.walk(tree) if isinstance(p, ast.Name)}
-    used = set(places)
+    used = set(places) - _assigned(tree, names)
     ops = {
         n: op
         for n in used - set(names)
@@ -59,9 +59,21 @@ def function_of(text: str, names: list[str]) -> Callable[..., Any]:
 
     def f(*values: Any) -> Any:
         # Only names, numbers, operators and calls of ops passed the check above.
-        return eval(code, {**scope, **dict(zip(names, values, strict=True))})  # noqa: S307
+        try:
+            return eval(code, {**scope, **dict(zip(names, values, strict=True))})  # noqa: S307
+        except NameError as error:
+            raise ArgumentError(f"{error.name} is used before (… := …) gives it a value") from None
 
     return f
+
+
+def _assigned(tree: ast.Expression, names: list[str]) -> set[str]:
+    """The names a formula gives to parts of itself, as in `(w := x * x) * sin(w)`."""
+    found = {p.target.id for p in ast.walk(tree) if isinstance(p, ast.NamedExpr)}
+    for name in sorted(found):
+        if name in (*names, *CONSTANTS, "array") or name in OPS or name.startswith("_"):
+            raise ArgumentError(f"{name} has a meaning already; choose another name")
+    return found
 
 
 def _parsed(text: str) -> ast.Expression:
