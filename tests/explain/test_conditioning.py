@@ -382,6 +382,13 @@ def test_a_seed_measures_the_adjoints_of_an_array():
         assert cr.conditioning(np.sin, x, seed=np.ones(2)).correct_adjoint_digits("x") > 14
 
 
+def test_without_a_derivative_the_values_are_still_measured():
+    found = cr.conditioning(lambda n, x: cr.expn(n, x) * 2.0, 2.0, 0.5)
+    assert "no derivative with respect to n" in found.no_adjoints
+    assert f"gradient not measured: {found.no_adjoints}" in str(found)
+    assert cr.conditioning(np.argmax, np.ones(2)).no_adjoints.startswith("the output is of type")
+
+
 def test_what_is_refused():
     with pytest.raises(cr.ArgumentError, match="choose near ≥ 0 and digits > 0"):
         cr.conditioning(np.sin, 1.0, near=-1.0)

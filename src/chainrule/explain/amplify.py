@@ -19,6 +19,7 @@ from chainrule.diff.call import unit
 from chainrule.diff.gradient import jvp, vjp
 from chainrule.diff.reverse import contributions, fit
 from chainrule.diff.run import Run
+from chainrule.errors import DerivativeError
 
 LANES = 32  # of a large result that is no lane-wise op: the smallest, and others evenly spread
 
@@ -33,13 +34,20 @@ def condition_number(run: Run, node: Node) -> Found | None:
     out = np.asarray(run.value(node))
     if out.size == 0 or any(isinstance(v, tuple) for v in inputs):
         return None
-    with np.errstate(all="ignore"):
-        if node.rule.elementwise:
-            return _largest(_lane_wise(run, node, inputs), out)
-        total = _selected(node, inputs)
-        if total is not None and np.shape(total) == out.shape:
-            return _largest(total, out)
-        return _lane_by_lane(run, node, inputs, out)
+    try:
+        with np.errstate(all="ignore"):
+            return _condition(run, node, inputs, out)
+    except DerivativeError:  # of an input for which nobody has written it
+        return None
+
+
+def _condition(run: Run, node: Node, inputs: Sequence[Any], out: Any) -> Found:
+    if node.rule.elementwise:
+        return _largest(_lane_wise(run, node, inputs), out)
+    total = _selected(node, inputs)
+    if total is not None and np.shape(total) == out.shape:
+        return _largest(total, out)
+    return _lane_by_lane(run, node, inputs, out)
 
 
 def _lane_wise(run: Run, node: Node, inputs: Sequence[Any]) -> Any:

@@ -13,7 +13,7 @@ from chainrule.core.graph import Graph
 from chainrule.core.late import late
 from chainrule.core.node import Node
 from chainrule.diff.run import Run
-from chainrule.errors import ArgumentError
+from chainrule.errors import ArgumentError, DerivativeError
 from chainrule.explain.amplify import adds, condition_number, derivative_condition
 from chainrule.explain.extended import Extended, replay_extended
 from chainrule.explain.gap import gap
@@ -88,11 +88,15 @@ class Conditioning:
     digits: float
     unmeasured: dict[Node, str]
     flips: tuple[Node, ...]
-    adjoints_measured: bool
+    no_adjoints: str  # why they were not measured; empty if they were
 
     def of(self, node: Any) -> NodeCondition:
         """The condition of one node, given as itself or by the name of a leaf."""
         return self.nodes[self.graph.index[self.graph.node(node)]]
+
+    @property
+    def adjoints_measured(self) -> bool:
+        return not self.no_adjoints
 
     @property
     def kinks(self) -> tuple[NodeCondition, ...]:
@@ -143,11 +147,7 @@ def conditioning(
         raise ArgumentError(f"near={near}, digits={digits}: choose near ≥ 0 and digits > 0")
     graph = f if isinstance(f, Graph) else trace(f, *args)
     run = graph.forward(*args)
-    scalar = len(graph.outputs) == 1 and graph.outputs[0].shape == ()
-    seeds = None
-    if seed is not None or (scalar and graph.outputs[0].dtype.kind in "fc"):
-        seeds = run.seeds(seed)
-        run.backward(seed)
+    seeds, no_adjoints = _differentiated(run, seed)
     wide = replay_extended(run, seeds)
     errors: dict[Node, float | None] = {}
     nodes = tuple(_condition_of(run, n, wide, errors, near) for n in graph.nodes)
@@ -158,8 +158,23 @@ def conditioning(
         digits,
         {} if wide is None else {**wide.narrow_adjoints, **wide.narrow},
         () if wide is None else tuple(wide.flips),
-        wide is not None and seeds is not None,
+        no_adjoints or ("" if wide is not None else NO_WIDER),
     )
+
+
+def _differentiated(run: Run, seed: Any) -> tuple[list[Any] | None, str]:
+    """The seeds of the backward pass, which is made; or why there is none."""
+    outputs = run.graph.outputs
+    if seed is None and (len(outputs) != 1 or outputs[0].shape != ()):
+        return None, "the output is not a scalar, so give a seed"
+    if seed is None and outputs[0].dtype.kind not in "fc":
+        return None, f"the output is of type {outputs[0].dtype.name} and has no derivative"
+    seeds = run.seeds(seed)
+    try:
+        run.backward(seed)
+    except DerivativeError as error:
+        return None, str(error).splitlines()[0]
+    return seeds, ""
 
 
 def _condition_of(

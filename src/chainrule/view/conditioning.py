@@ -59,6 +59,8 @@ def _digits(found: Conditioning, labels: dict[Node, str]) -> Iterator[Styled]:
         if known:
             more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
             yield [(f"  correct digits of the {title}: {', '.join(known[:SHOWN])}{more}", "")]
+    if found.no_adjoints and found.no_adjoints != found.precision:
+        yield [(f"  gradient not measured: {found.no_adjoints}", "dim")]
 
 
 def _section(title: str, nodes: Sequence[NodeCondition], cells: Any) -> Iterator[Styled]:
