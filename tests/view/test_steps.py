@@ -60,6 +60,16 @@ def test_names_of_adjoints():
     assert barred("params['w']") == "adjoint(params['w'])"
 
 
+def test_vertices_of_a_formal_graph():
+    graph = cr.Graph.define(
+        [1, 1, 1, 1], [(1, 3), (2, 3), (2, 4), (3, 4)],
+        {3: lambda a, b: a + b, 4: lambda b, c: b * c},
+    )  # fmt: skip
+    text = str(graph.steps(2.0, 3.0))
+    assert "u3 = f3(u1, u2) = f3(2, 3) = 5 " in text
+    assert text.endswith(f"{barred('u1')} = 3\n         {barred('u2')} = 8")
+
+
 def test_in_a_notebook():
     html = cr.trace(shared, 1.3).steps(1.3, order="recursive")._repr_html_()
     assert html.startswith("<pre")

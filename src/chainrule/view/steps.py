@@ -72,7 +72,7 @@ class Names:
     """How the nodes of one graph are called in its steps."""
 
     def __init__(self, graph: Graph):
-        self.graph, self.labels = graph, labels_of(graph)
+        self.graph, self.labels = graph, names_of(graph)
 
     def lines(self, step: Step) -> Iterator[Styled]:
         """One step: what happens, why now, and what it adds to whom."""
@@ -143,7 +143,7 @@ class Names:
 
 def _summary(steps: Steps) -> Iterator[Styled]:
     """The gradient these steps have come to, beside the right one where it is another."""
-    labels = labels_of(steps.graph)
+    labels = names_of(steps.graph)
     last = {s.node: s for s in steps.again() if s.kind == "backward" and s.node.is_leaf}
     right = steps.run() if any(s.wrong for s in last.values()) else None
     if last:
@@ -157,6 +157,12 @@ def _summary(steps: Steps) -> Iterator[Styled]:
         else:
             line += [(shown(last[leaf].adjoint), "adjoint")]
         yield line
+
+
+def names_of(graph: Graph) -> dict[Node, str]:
+    """The labels of the nodes; vertex 3 of a formal graph is u3, since 3 = 5 would be no sentence."""
+    labels = labels_of(graph).items()
+    return {node: f"u{label}" if label.isdigit() else label for node, label in labels}
 
 
 def barred(label: str) -> str:
