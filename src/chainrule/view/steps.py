@@ -160,7 +160,7 @@ def _summary(steps: Steps) -> Iterator[Styled]:
 
 
 def names_of(graph: Graph) -> dict[Node, str]:
-    """The labels of the nodes; vertex 3 of a formal graph is u3, since 3 = 5 would be no sentence."""
+    """The labels of the nodes; vertex 3 of a formal graph is u3, as 3 = 5 would be no sentence."""
     labels = labels_of(graph).items()
     return {node: f"u{label}" if label.isdigit() else label for node, label in labels}
 
