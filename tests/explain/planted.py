@@ -44,12 +44,9 @@ def planted(op: Op, position: int, mode: str, factor: float = 1.001) -> Op:
 def _scaled_partial(partial: Any, factor: float) -> Any:
     if isinstance(partial, int):
         return lambda: factor * partial
-    if isinstance(partial, str):
-        return {
-            "x": lambda x: factor * x,
-            "y": lambda y: factor * y,
-            "out": lambda out: factor * out,
-        }[partial]
+    if isinstance(partial, str):  # "y" or "1 / y"
+        name = partial.removeprefix("1 / ")
+        return eval(f"lambda {name}: factor * ({partial})", {"factor": factor})  # noqa: S307
     if isinstance(partial, Gate):
         return Gate(Scaled(partial.weights, factor))
     return Scaled(partial, factor)
