@@ -120,9 +120,9 @@ def explain(
     """
     if not isinstance(top, (int, np.integer)) or isinstance(top, bool) or top < 0:
         raise ArgumentError(f"top {top!r}: how many paths to list, a whole number")
-    graph = f if isinstance(f, Graph) else trace(f, *args)
-    node = _input(graph, args, wrt)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # an infinity or a NaN is there to be explained
+        graph = f if isinstance(f, Graph) else trace(f, *args)
+        node = _input(graph, args, wrt)
         run = graph.forward(*args).backward(seed)
     return explain_run(run, node, int(top), _seeds(run, seed), entry, along)
 
@@ -230,6 +230,7 @@ def _gains(path: Path) -> tuple[Gain, ...]:
         key = None if line is None else (line.file, line.number)
         factor = sizes[i] / sizes[i + 1] if sizes[i + 1] else math.nan
         before, nodes = lines.get(key, (1.0, []))
-        lines[key] = before * factor, [*nodes, node]
+        nodes.append(node)
+        lines[key] = before * factor, nodes
     found = [Gain(nodes[0].line, factor, tuple(nodes)) for factor, nodes in lines.values()]
     return tuple(sorted(found, key=lambda g: -g.factor if g.factor == g.factor else -math.inf))

@@ -46,7 +46,7 @@ def heaviest(
     most: int,
 ) -> Iterator[list[int]]:
     """Up to `most` paths from node 0 to the last node, each as its edges, last edge first."""
-    if len(first) < 3 or most < 1:
+    if not tail or most < 1:  # nothing leads to the last node
         return
     states = _states(first, tail, np.abs(np.asarray(sizes, np.float64)), dead)
     best, via = _best_ways(states)

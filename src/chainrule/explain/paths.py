@@ -76,6 +76,8 @@ class Path:
     @cached_property
     def entries(self) -> tuple[tuple[int, ...] | None, ...]:
         """Per node the one entry this path goes through; None where it goes through several."""
+        if self._flow.scalar and self._measure.entry is not None:
+            return (self._measure.entry, *((0,) * len(n.shape) for n in self.nodes[1:]))
         used = self._used or [range(_columns(node)) for node in self.nodes]
         return tuple(
             tuple(int(k) for k in np.unravel_index(lanes[0], node.shape))

@@ -93,7 +93,9 @@ def _walk(run: Run) -> _Found:
             kink = child
         if not live and beyond is None:
             continue
-        for parent in inputs_of(child):
+        for parent in child.args or ():
+            if not isinstance(parent, Node):
+                continue
             if kink is not None and g is not None:
                 kinks[parent] = kink
             if live or (child.dtype.kind in "biu" and parent.dtype.kind in "fc"):

@@ -94,19 +94,23 @@ class _Names:
 
     def __init__(self, explanation: Explanation):
         graph = explanation.graph
-        self.known: dict[Node, str | None] = {}
+        self.known: dict[Any, str | None] = {}  # by place in the code: a loop asks a million times
         self.outputs = set(graph.outputs)
-        self.title = graph.name if graph.name.isidentifier() else "output"
+        self.title = graph.name if graph.name.isidentifier() else None
 
     def own(self, node: Node) -> str | None:
         """The name the user gave, if there is one."""
-        if node not in self.known:
-            name = str(node.name) if node.name is not None else assigned_name(node)
-            self.known[node] = self.title if name is None and node in self.outputs else name
-        return self.known[node]
+        if node.name is not None:
+            return str(node.name)
+        if node in self.outputs and self.title is not None:
+            return self.title
+        key = node.code, node.lasti
+        if key not in self.known:
+            self.known[key] = assigned_name(node)
+        return self.known[key]
 
     def of(self, node: Node) -> str:
-        return self.own(node) or node.op.name
+        return self.own(node) or ("output" if node in self.outputs else node.op.name)
 
 
 def _heading(explanation: Explanation, names: _Names) -> Styled:
@@ -123,7 +127,7 @@ def _heading(explanation: Explanation, names: _Names) -> Styled:
         line += [(f"   entry {list(entry)} = ", ""), (number(explanation.value), "adjoint")]
     elif explanation.along is not None:
         line += [("   along the direction ", ""), (number(explanation.value), "adjoint")]
-    status = explanation.run.status(explanation.wrt)
+    status = explanation.status.get(str(explanation.wrt.name), "value")
     if status != "value":
         line.append((f"   {status}", "wrong" if status == "no path" else "dim"))
     return line
