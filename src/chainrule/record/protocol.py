@@ -81,7 +81,7 @@ def array_ufunc(
             inputs, kwargs = with_keywords(variable, ufunc, op, inputs, kwargs, line)
         simple = len(op.inputs) == 1 and type(op.derivative) is Partials and op.variant is None
         # SciPy's log1p is not NumPy's to the last bit, so the op's own function must be the ufunc.
-        if simple and op.forward is ufunc and not kwargs:
+        if simple and op.forward is ufunc and not kwargs and ufunc not in ufunc_makers:
             rule = rule_for(op, (True,), exact=True)
             ufunc_makers[ufunc] = ufunc_maker(variable, ufunc, rule)
         return call(variable, op, inputs, kwargs, line)
