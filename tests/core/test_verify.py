@@ -26,7 +26,8 @@ def graph():
 
 def changed(node, **fields):
     """The node with some of its fields replaced."""
-    held = {name: getattr(node, name) for name in Node.__slots__}
+    names = ("rule", "parents", "saved", "attrs", "shape", "dtype", "code", "lasti", "args")
+    held = {name: getattr(node, name) for name in names}
     made = (Leaf if node.is_leaf else Node)(**held | fields)
     if isinstance(made, Leaf):
         made.name = node.name

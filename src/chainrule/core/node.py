@@ -18,22 +18,30 @@ if TYPE_CHECKING:
     from chainrule.core.rule import Rule
 
 NO_ATTRS: dict[str, Any] = {}
+NOTHING = object()  # saved by a node whose rule would save one value
 
 
 class Node:
     """An operation that happened.
 
-    `parents` are the inputs through which a derivative flows.  `args` lists every argument, nodes
-    and constants alike, and is kept only while tracing; so is nothing else that the rule does not
-    read, and an intermediate array dies as soon as user code drops it.
+    `parents` are the inputs through which a derivative flows, `saved` the values its rule reads.
+    `args` lists every argument, nodes and constants alike, and is kept only while tracing; so is
+    nothing else that the rule does not read, and an intermediate array dies as soon as user code
+    drops it.
+
+    Parents and saved values have slots of their own and no tuples around them: Python's garbage
+    collector visits every tuple of a large graph again and again.
     """
 
     __slots__ = (
-        "rule", "parents", "saved", "attrs", "shape", "dtype", "code", "lasti", "args", "watch",
+        "rule", "first", "second", "others", "kept", "attrs", "shape", "dtype", "code", "lasti",
+        "args", "watch",
     )  # fmt: skip
     rule: Rule
-    parents: tuple[Node, ...]
-    saved: tuple[Any, ...]
+    first: Node | None  # the parents: two, and others
+    second: Node | None
+    others: tuple[Node, ...]
+    kept: Any  # what is saved: the one value where the rule is `bare`, else a tuple
     attrs: dict[str, Any]
     shape: Shape
     dtype: np.dtype[Any]
@@ -55,9 +63,14 @@ class Node:
         args: tuple[Any, ...] | None = None,
         watch: Any = None,
     ):
+        count = len(parents)
         self.rule = rule
-        self.parents = parents
-        self.saved = saved
+        self.first = parents[0] if count else None
+        self.second = parents[1] if count > 1 else None
+        self.others = parents[2:] if count > 2 else ()
+        self.kept = saved
+        if rule is not None and rule.bare:
+            self.kept = saved[0] if saved else NOTHING
         self.attrs = attrs
         self.shape = shape
         self.dtype = dtype
@@ -65,6 +78,20 @@ class Node:
         self.lasti = lasti
         self.args = args
         self.watch = watch
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        """The nodes a derivative flows to."""
+        if self.second is not None:
+            return (self.first, self.second, *self.others)  # type: ignore[arg-type]
+        return () if self.first is None else (self.first,)
+
+    @property
+    def saved(self) -> tuple[Any, ...]:
+        """The values its rule reads, as the rule's `saved_names` name them; () if not there."""
+        if self.rule is None or not self.rule.bare:
+            return self.kept
+        return () if self.kept is NOTHING else (self.kept,)
 
     name: Any = None
     is_leaf = False

@@ -28,7 +28,6 @@ Edges = Mapping[Node, Iterable[Node]]
 Kind = Literal["push", "visited", "backtrack", "placed", "ready", "released"]
 
 _SHOWN_OF_CYCLE = 20
-_FEW = 8  # parents
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,10 +270,10 @@ def dfs_order(outputs: Iterable[Node], parents: Callable[[Node], Sequence[Node]]
 
 
 def order_above(outputs: Iterable[Any]) -> list[Any]:
-    """dfs_order along `.parents` of recorded nodes: the start of every gradient, in half the time.
+    """dfs_order along the parents of recorded nodes: the start of every gradient, in half the time.
 
-    A node's parents are looked through again after each that was followed, which needs no memory;
-    where there are many, an iterator remembers how far.
+    A node's parents are looked at again after each that was followed, which needs no memory; where
+    there are more than two, an iterator remembers how far.
     """
     order: list[Any] = []
     entered: set[Any] = set()
@@ -285,25 +284,29 @@ def order_above(outputs: Iterable[Any]) -> list[Any]:
         if node in entered:
             continue
         enter(node)
-        parents = node.parents
         while True:
-            for parent in parents:
-                if parent not in entered:
-                    enter(parent)
-                    push(node)
-                    node, parents = parent, parent.parents
-                    break
-            else:
-                place(node)
-                if not path:
-                    break
-                node = pop()
-                parents = node.parents
-                if len(parents) > _FEW:
-                    if node not in left:
-                        left[node] = iter(parents)
-                    parents = left[node]
+            parent = node.first
+            if parent is None or parent in entered:
+                parent = node.second
+                if parent is None or parent in entered:
+                    parent = _another(node, entered, left) if node.others else None
+            if parent is not None:
+                enter(parent)
+                push(node)
+                node = parent
+                continue
+            place(node)
+            if not path:
+                break
+            node = pop()
     return order
+
+
+def _another(node: Any, entered: set[Any], left: dict[Any, Iterator[Any]]) -> Any:
+    """The next of a node's parents after the second that has not been entered."""
+    if node not in left:
+        left[node] = iter(node.others)
+    return next((parent for parent in left[node] if parent not in entered), None)
 
 
 def kahn_order(outputs: Iterable[Node], parents: Callable[[Node], Sequence[Node]]) -> list[Node]:

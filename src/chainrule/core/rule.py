@@ -6,6 +6,7 @@ gradient and a generic argument shuffle would cost more than a small NumPy call:
 
     keep(*inputs, out)    -> what the rules read, stored on the node
     pull(g, node)         -> one contribution per differentiated input      (reverse mode)
+    flow(g, node, adjoints)  the same, added to the adjoints of the parents, where `exact`
     push(tangents, node)  -> the tangent of the result                      (forward mode)
     lift(node, wrap)      -> the node with what it saved wrapped as Variables, for higher order
 """
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import gated
+from chainrule.core.masked import Masked, gated
 from chainrule.core.node import Node
 from chainrule.core.op import (
     NOT_WRITTEN,
@@ -47,11 +48,12 @@ class Rule:
     """
 
     __slots__ = (
-        "active", "constants", "elementwise", "exact", "keep", "op", "positions", "pull", "push",
-        "saved_names",
+        "active", "bare", "constants", "elementwise", "exact", "flow", "keep", "op", "positions",
+        "pull", "push", "saved_names",
     )  # fmt: skip
     keep: Callable[..., tuple[Any, ...]]
     pull: Callable[[Any, Node], Sequence[Any]]
+    flow: Callable[[Any, Node, dict[Node, Any]], bool] | None
     push: Callable[[Sequence[Any], Node], Any]
 
     def __init__(self, op: Op, active: tuple[bool, ...], complex_too: bool, exact: bool):
@@ -70,9 +72,11 @@ class Rule:
             JointRule(op, active) if op.variadic else InputRules(op, active, flows, complex_too)
         )
         self.saved_names = builder.saved_names()
+        self.bare = len(self.saved_names) == 1 and not op.variadic
         self.keep = builder.keep()
         self.pull = builder.pull()
         self.push = builder.push()
+        self.flow = builder.flow() if exact and isinstance(builder, InputRules) else None
 
     def lift(self, node: Node, wrap: Callable[[Any, Node], Any]) -> Node:
         """`node` with each saved value that has a history replaced by `wrap(value, its node)`."""
@@ -195,6 +199,11 @@ def _define(text: str, name: str, scope: dict[str, Any]) -> Function:
     return scope[name]
 
 
+def parent_place(k: int) -> str:
+    """Where a node has its k-th parent."""
+    return ("first", "second")[k] if k < 2 else f"others[{k - 2}]"
+
+
 def parameters_of(function: Any) -> list[str]:
     if isinstance(function, Gate):
         function = function.weights
@@ -244,10 +253,10 @@ class InputRules:
         names = self.saved_names()
         lines = []
         if names:
-            lines.append(f"    {', '.join(names)}, = node.saved")
+            lines.append(f"    {', '.join(names)}{'' if len(names) == 1 else ','} = node.kept")
         read = set(self._read())
         lines += [
-            f"    {self.op.inputs[i]}_spec = node.parents[{k}]"
+            f"    {self.op.inputs[i]}_spec = node.{parent_place(k)}"
             for k, i in enumerate(self.on)
             if f"{self.op.inputs[i]}_spec" in read
         ]
@@ -257,7 +266,9 @@ class InputRules:
         return "\n".join(lines) + ("\n" if lines else "")
 
     def _scope(self) -> dict[str, Any]:
-        scope: dict[str, Any] = {"active": self.active, "gated": gated, "conjugate": conjugate}
+        scope: dict[str, Any] = {
+            "active": self.active, "gated": gated, "conjugate": conjugate, "Masked": Masked,
+        }  # fmt: skip
         for i in self.on:
             flow = self.flows[i]
             assert flow is not None
@@ -294,6 +305,21 @@ class InputRules:
         return _define(
             f"def pull(g, node):\n{self._prologue()}    return ({terms})", "pull", self._scope()
         )
+
+    def flow(self) -> Function:
+        lines = [f"def flow(g, node, adjoints):\n{self._prologue()}    dropped = False"]
+        for k, i in enumerate(self.on):
+            flow = self.flows[i]
+            assert flow is not None
+            lines += [f"    c = {self._term(i, 'reverse', 'g')}"]
+            if callable(flow[0]) or isinstance(flow[0], Gate):  # numbers and names mask nothing
+                lines += ["    if type(c) is Masked:", "        c, dropped = c.value, True"]
+            lines += [
+                f"    parent = node.{parent_place(k)}",
+                "    before = adjoints.get(parent)",
+                "    adjoints[parent] = c if before is None else before + c",
+            ]
+        return _define("\n".join([*lines, "    return dropped"]), "flow", self._scope())
 
     def push(self) -> Function:
         lines = [f"def push(tangents, node):\n{self._prologue()}    total = None"]

@@ -61,7 +61,7 @@ def reverse_arrays(order: Sequence[Node], seeds: Adjoints) -> Adjoints:
 
 
 @names_the_node
-def _reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:  # noqa: C901
+def _reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:
     """The inner loop; whether a mask was dropped."""
     dropped = False
     have, take = adjoints.get, adjoints.pop
@@ -71,22 +71,16 @@ def _reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:  # 
             continue
         if node.watch is not None:
             node.watch.check(node)
-        found, parents, exact = rule.pull(g, node), node.parents, rule.exact
-        if exact and len(parents) == 1:  # most nodes; the loop below would take 75 ns more
-            (c,), (parent,) = found, parents
-            if type(c) is Masked:
-                c, dropped = c.value, True
-            before = have(parent)
-            adjoints[parent] = c if before is None else before + c
+        if rule.flow is not None:
+            dropped |= rule.flow(g, node, adjoints)
             continue
-        for parent, c in zip(parents, found):  # noqa: B905 - strict costs 5% of the walk
+        for parent, c in zip(node.parents, rule.pull(g, node)):  # noqa: B905 - strict costs 5%
+            if c is None:
+                continue
             if type(c) is Masked:
                 c, dropped = c.value, True
-            if not exact:
-                if c is None:
-                    continue
-                if c.shape != parent.shape or c.dtype is not parent.dtype:
-                    c = fit(c, parent)
+            if c.shape != parent.shape or c.dtype is not parent.dtype:
+                c = fit(c, parent)
             before = have(parent)
             adjoints[parent] = c if before is None else before + c
     return dropped

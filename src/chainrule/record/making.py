@@ -19,14 +19,17 @@ from chainrule.record.state import current
 DOUBLE = np.dtype(np.float64)
 
 
-def making(rule: str, parents: str, keeps: Rule, shape: str, indent: int) -> str:
+def making(rule: str, first: str, second: str, keeps: Rule, shape: str, indent: int) -> str:
     """Statements that make `made` of `out` at the line of `frame`; what `keeps` reads is kept."""
     kept = "".join(f"{name}, " for name in keeps.saved_names)
+    kept = keeps.saved_names[0] if keeps.bare else f"({kept})"
     lines = (  # one by one: a tuple on each side of `=` would be built
         "noted = new(Node)",
         f"noted.rule = {rule}",
-        f"noted.parents = ({parents})",
-        f"noted.saved = ({kept})",
+        f"noted.first = {first}",
+        f"noted.second = {second}",
+        "noted.others = ()",
+        f"noted.kept = {kept}",
         "noted.attrs = NO_ATTRS",
         f"noted.shape = {shape}",
         "noted.dtype = DOUBLE",
@@ -68,5 +71,5 @@ def apply(variable, frame):
 
 def ufunc_maker(variable: type[Any], ufunc: np.ufunc, rule: Rule) -> Callable[[Any, Any], Any]:
     """A function that applies a ufunc of one argument to a float64 Variable."""
-    text = UFUNC.format(make=making("rule", "node,", rule, "node.shape", 4))
+    text = UFUNC.format(make=making("rule", "node", "None", rule, "node.shape", 4))
     return defined(text, variable, ufunc=ufunc, rule=rule)["apply"]  # type: ignore[no-any-return]

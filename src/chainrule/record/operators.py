@@ -95,9 +95,9 @@ def arithmetic_operator(op: Op, symbol: str) -> tuple[Any, Any]:
         symbol=symbol,
         constant="other" if is_power else "constants(other) if node.shape else other",
         unless_root=" and not (other == 2 and is_root(node))" if is_power else "",
-        make_both=making("rule", "node, above", rules["both"], "shape", 16),
-        make_first=making("first", "node,", rules["first"], "node.shape", 12),
-        make_second=making("second", "node,", rules["second"], "node.shape", 8),
+        make_both=making("rule", "node", "above", rules["both"], "shape", 16),
+        make_first=making("first", "node", "None", rules["first"], "node.shape", 12),
+        make_second=making("second", "node", "None", rules["second"], "node.shape", 8),
     )
     scope = defined(text, Variable, **names_of(op, rules))
     return scope["method"], scope["reflected"]
@@ -177,7 +177,7 @@ def method(self):
 def unary_operator(op: Op, symbol: str) -> Any:
     """The method `∘x` of one elementwise op."""
     first = rule_for(op, (True,), exact=True)
-    text = UNARY.format(symbol=symbol, make=making("first", "node,", first, "node.shape", 8))
+    text = UNARY.format(symbol=symbol, make=making("first", "node", "None", first, "node.shape", 8))
     return defined(text, Variable, **names_of(op, {"first": first}))["method"]
 
 
