@@ -50,13 +50,13 @@ def test_contributions_of_random_programs_sum_to_the_total():
 def test_each_edge_is_what_the_run_says():
     """Row 2: D_f is the sum of what g and h add, contribution by contribution."""
 
-    def T(x, y):
+    def loss(x, y):
         f = x * y
         g = np.sin(x) + f**2
         h = f * np.exp(y)
         return g * h
 
-    graph = cr.trace(T, 0.7, 0.4)
+    graph = cr.trace(loss, 0.7, 0.4)
     f = next(n for n in graph.nodes if n.line is not None and n.line.text == "f = x * y")
     explanation = cr.explain(graph, 0.7, 0.4, wrt=f)
     run = explanation.run

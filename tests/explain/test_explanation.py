@@ -77,6 +77,20 @@ def test_a_node_in_between_and_one_behind_a_zero_derivative():
     assert cr.explain(graph, 2.5, 3.0).path_count == 0
 
 
+def test_a_run_and_other_inputs_of_it():
+    graph = cr.trace(f, 2.0, P)
+    run = graph.forward(3.0, P)
+    first = cr.explain(run)
+    assert first.total == 3.0
+    again = first.of("p['w']")
+    np.testing.assert_array_equal(again.total, [3.0, 3.0])
+    assert again.run is run
+    assert first.of(0).total == 3.0
+    assert again.at(1).value == 3.0
+    with pytest.raises(cr.ArgumentError, match="a run has its values"):
+        cr.explain(run, 2.0)
+
+
 def test_no_path():
     explanation = cr.explain(lambda x, y: y * 2.0, 1.0, 2.0)
     assert (explanation.total, explanation.path_count, explanation.paths) == (0.0, 0, ())

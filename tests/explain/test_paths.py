@@ -184,22 +184,40 @@ def test_a_branch_not_taken_adds_zero_whatever_lies_behind_it():
     assert explanation.total == 5.0
 
 
-def test_candidates_are_tried_where_arrays_make_the_order_an_estimate():
-    rng = np.random.default_rng(0)
-    W = rng.normal(size=(4, 4)) / 3
+def residual(layers, width, seed=0):
+    """A function with 2 ** layers paths between vectors, and a point."""
+    rng = np.random.default_rng(seed)
+    matrices = rng.normal(size=(layers, width, width)) / (2 * width)
 
     def f(x):
-        for _ in range(12):
+        for W in matrices:
             x = x + np.tanh(W @ x)
         return np.sum(x)
 
-    explanation = cr.explain(f, rng.normal(size=4), top=5)
-    assert explanation.path_count == 2**12
-    assert not explanation.exact
-    found = [p.weight for p in explanation.paths]
-    every = sorted((p.weight for p in cr.explain(f, explanation.run.value("x"), top=2**12).paths))
-    assert found == sorted(found, reverse=True)
-    assert found[0] > 0.9 * every[-1]
+    return f, rng.normal(size=width)
+
+
+@pytest.mark.parametrize("asked", [{}, {"entry": 2}, {"along": np.arange(4.0)}])
+def test_the_heaviest_between_arrays_are_proved(asked):
+    for seed in range(4):
+        f, x = residual(9, 4, seed)
+        found = cr.explain(f, x, top=3, **asked)
+        every = cr.explain(f, x, top=2**9, **asked)
+        assert (found.path_count, len(every.paths)) == (2**9, 2**9)
+        assert found.exact
+        np.testing.assert_allclose(
+            [p.weight for p in found.paths], [p.weight for p in every.paths[:3]], rtol=1e-12
+        )
+        assert_sums_to_total(every)
+
+
+def test_where_a_proof_would_take_too_long_it_is_said():
+    f, x = residual(60, 40)
+    found = cr.explain(f, x, top=3)
+    assert not found.exact
+    weights = [p.weight for p in found.paths]
+    assert weights == sorted(weights, reverse=True)
+    assert "of those tried" in str(found)
 
 
 # -- kinds of values -----------------------------------------------------------------------------

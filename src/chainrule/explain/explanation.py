@@ -64,6 +64,7 @@ class Explanation:
     kinks: tuple[Kink, ...]
     depth: Depth
     top: int
+    _arguments: list[list[Node]] = field(repr=False)
     _flow: Flow = field(repr=False)
     _measure: Measure = field(repr=False)
 
@@ -94,7 +95,13 @@ class Explanation:
 
     def at(self, *entry: int) -> Explanation:
         """The same for one entry of the input, from the same run."""
-        return explain_run(self.run, self.wrt, self.top, self._flow.seeds, entry=entry)
+        return self.of(self.wrt, entry=entry)
+
+    def of(self, wrt: int | str | Node, entry: Any = None, along: Any = None) -> Explanation:
+        """The same for another input, from the same run: nothing is recorded or run again."""
+        node = _input(self.graph, self._arguments, wrt)
+        arguments = self._arguments
+        return _explained(self.run, node, self._flow.seeds, arguments, self.top, entry, along)
 
     __str__ = late("chainrule.view.explanation", "explanation_text")
     __repr__ = late("chainrule.view.explanation", "explanation_text")
@@ -103,7 +110,7 @@ class Explanation:
 
 
 def explain(
-    f: Callable[..., Any] | Graph,
+    f: Callable[..., Any] | Graph | Run,
     *args: Any,
     wrt: int | str | Node = 0,
     top: int = 10,
@@ -113,7 +120,8 @@ def explain(
 ) -> Explanation:
     """Why is the gradient of f with respect to `wrt` what it is here?
 
-    f is a function, which is recorded, or a graph.  `wrt` is the position or the name of an
+    f is a function, which is recorded; or a graph; or a run of one, and then there are no further
+    arguments.  `wrt` is the position or the name of an
     argument, the name of a number or array inside one ("p['w']"), or a node of the graph.  The
     gradient of an array is explained as a whole, its paths ordered by the norm of what they add; at
     one `entry`; or `along` a direction.  A `seed` is needed where f returns no scalar.
@@ -121,19 +129,30 @@ def explain(
     if not isinstance(top, (int, np.integer)) or isinstance(top, bool) or top < 0:
         raise ArgumentError(f"top {top!r}: how many paths to list, a whole number")
     with np.errstate(all="ignore"):  # an infinity or a NaN is there to be explained
-        graph = f if isinstance(f, Graph) else trace(f, *args)
-        node = _input(graph, args, wrt)
-        run = graph.forward(*args).backward(seed)
-    return explain_run(run, node, int(top), _seeds(run, seed), entry, along)
+        run = _run(f, args)
+        arguments = _leaves_by_argument(run.graph, args)
+        node = _input(run.graph, arguments, wrt)
+        run.backward(seed)
+    return _explained(run, node, _seeds(run, seed), arguments, int(top), entry, along)
 
 
-def explain_run(
+def _run(f: Callable[..., Any] | Graph | Run, args: tuple[Any, ...]) -> Run:
+    if isinstance(f, Run):
+        if args:
+            raise ArgumentError("a run has its values already; pass the graph to choose others")
+        return f
+    graph = f if isinstance(f, Graph) else trace(f, *args)
+    return graph.forward(*args)
+
+
+def _explained(
     run: Run,
     wrt: Node,
-    top: int,
     seeds: dict[Node, Any],
-    entry: Any = None,
-    along: Any = None,
+    arguments: list[list[Node]],
+    top: int,
+    entry: Any,
+    along: Any,
 ) -> Explanation:
     """Explain one node of a run on which `backward` has been called with these seeds."""
     measure = measure_of(wrt, entry, along)
@@ -154,6 +173,7 @@ def explain_run(
         kinks=kinks_of(run, flow.nodes),
         depth=depth_of(flow),
         top=top,
+        _arguments=arguments,
         _flow=flow,
         _measure=measure,
     )
@@ -166,9 +186,9 @@ def _seeds(run: Run, seed: Any) -> dict[Node, Any]:
     return found
 
 
-def _input(graph: Graph, args: tuple[Any, ...], wrt: Any) -> Node:
+def _input(graph: Graph, arguments: list[list[Node]], wrt: Any) -> Node:
     """The node that `wrt` names, one with a gradient."""
-    node = _named(graph, args, wrt)
+    node = _named(graph, arguments, wrt)
     if node.dtype.kind not in "fc":
         holds = "several results" if node.dtype == object else node.dtype.name
         raise DTypeError(
@@ -178,12 +198,12 @@ def _input(graph: Graph, args: tuple[Any, ...], wrt: Any) -> Node:
     return node
 
 
-def _named(graph: Graph, args: tuple[Any, ...], wrt: Any) -> Node:
+def _named(graph: Graph, arguments: list[list[Node]], wrt: Any) -> Node:
     if isinstance(wrt, (int, np.integer)) and not isinstance(wrt, bool):
-        leaves = _leaves_by_argument(graph, args)
-        if not -len(leaves) <= wrt < len(leaves):
-            raise ArgumentError(f"wrt {wrt}: the function was called with {len(leaves)} arguments")
-        return _only(leaves[wrt], f"argument {wrt}")
+        count = len(arguments)
+        if not -count <= wrt < count:
+            raise ArgumentError(f"wrt {wrt}: the function was called with {count} arguments")
+        return _only(arguments[wrt], f"argument {wrt}")
     if isinstance(wrt, str):
         inside = [n for n in graph.leaves if str(n.name).startswith((f"{wrt}[", f"{wrt}."))]
         named = [n for n in (*graph.leaves, *graph.captured) if n.name == wrt]

@@ -118,8 +118,13 @@ def is_number(node: Node) -> bool:
 
 def pulled(run: Run, child: Node, parent: Node, g: Any) -> Any:
     """What `child`, if its adjoint were `g`, would add to that of `parent`; None: nothing."""
+    if g is None:
+        return None
+    if len(child.parents) == 1 and child.parents[0] is parent:
+        (c,) = contributions(g, run._bind(child))
+        return None if c is None else fit(c, parent)
     total = None
-    for p, c in () if g is None else _contributions(run, g, child, parent in child.parents):
+    for p, c in _contributions(run, g, child, parent in child.parents):
         if p is parent and c is not None:
             c = fit(c, p)
             total = c if total is None else total + c
@@ -190,12 +195,12 @@ class _Draft:
             else _contributions(self.run, g, child, self.flows)
         )
         scale = 1.0 if number or not 0.0 < self.sizes[v] < math.inf else self.sizes[v]
-        start, place = len(self.tail), self.place
+        start, place, several = len(self.tail), self.place, len(child.parents) != 1
         for parent, c in found:
             p = place.get(parent)
             if p is None:
                 continue
-            if p in self.tail[start:]:
+            if several and p in self.tail[start:]:
                 self._add_again(v, child, parent, number, scale)
             elif type(c) is np.float64 and p and number and parent.shape == ():
                 self.tail.append(p)

@@ -4,8 +4,9 @@
 
 Between numbers a local Jacobian is a factor, and the heaviest paths are found exactly.  Where
 arrays lie in between, the weight of a path is that of the whole product of Jacobians along it,
-which the sizes of the single factors only suggest: candidates are taken in the order of the
-products of norm ratios, each is computed exactly, and `exact` tells whether every path was tried.
+which the sizes of the single factors only suggest.  Candidates are taken in the order of the
+products of norm ratios, then in that of bounds on the products, until the bound says that every
+other path is lighter; what each adds is computed along it.  `exact` tells whether that was proved.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
 from chainrule.diff.call import unit
 from chainrule.errors import UnsupportedError
+from chainrule.explain.bounds import SLACK, edge_bounds
 from chainrule.explain.flow import Flow, pulled
 from chainrule.explain.heaviest import heaviest
 from chainrule.explain.measure import Measure
@@ -30,6 +33,7 @@ from chainrule.explain.size import norm
 
 TRIED = 4  # candidates per path asked for, where their order is an estimate
 PULLS = 10_000  # derivatives of single edges that computing those candidates may take
+MANY = 10**6
 LARGEST_JACOBIAN = 10**8  # entries
 
 
@@ -40,7 +44,6 @@ class Path:
     `product` is seed × Jacobians along the path: an array of the input's shape, or a number where
     an entry or a direction was asked for.  `weight` is its size, by which paths are ordered;
     `share` its part of the total, `covered` that of this path and all heavier ones together.
-    `magnitudes` are the sizes of the adjoint that travels along this path alone, node by node.
     """
 
     nodes: tuple[Node, ...]
@@ -49,7 +52,6 @@ class Path:
     share: float
     covered: float
     seed: Any
-    magnitudes: tuple[float, ...] = field(repr=False)
     _edges: list[int] = field(repr=False)
     _flow: Flow = field(repr=False)
     _measure: Measure = field(repr=False)
@@ -72,6 +74,19 @@ class Path:
             )
             for i, matrix in enumerate(self._jacobians)
         )
+
+    @cached_property
+    def magnitudes(self) -> tuple[float, ...]:
+        """Per node the size of the adjoint that travels along this path alone."""
+        with np.errstate(all="ignore"):
+            if self._flow.scalar:
+                factors = [self._flow.factors[e] for e in self._edges]
+                sizes = [abs(product) for product in accumulate(factors, mul)]
+            else:
+                walk = _Walk(self._flow)
+                walk.draft(self._edges, self._measure)
+                sizes = [norm(adjoint) for adjoint in walk.adjoints]
+        return (self.weight, *sizes[-2::-1])
 
     @cached_property
     def entries(self) -> tuple[tuple[int, ...] | None, ...]:
@@ -209,7 +224,6 @@ class _Draft:
     product: Any
     weight: float
     seed: Any
-    magnitudes: tuple[float, ...]
     edges: list[int]
 
 
@@ -219,7 +233,7 @@ def _with_shares(
     shares = [measure.share(d.product, measure.of(total)) for d in drafts]
     found = []
     for d, share, covered in zip(drafts, shares, accumulate(shares), strict=True):
-        own = d.nodes, d.product, d.weight, share, covered, d.seed, d.magnitudes, d.edges
+        own = d.nodes, d.product, d.weight, share, covered, d.seed, d.edges
         found.append(Path(*own, flow, measure))
     return tuple(found)
 
@@ -235,38 +249,55 @@ def _along_numbers(flow: Flow, measure: Measure, edges: list[int]) -> _Draft:
     """What a path adds: the product of the factors down to the child of the input, pulled once."""
     nodes = _nodes_along(flow, edges)
     seed = flow.seeds[nodes[-1]]
-    factors = [flow.factors[e] for e in edges]
-    if flow.dead.intersection(edges):
-        sizes = tuple(abs(f) for f in accumulate(factors, _times))[::-1]
-        return _Draft(nodes, measure.zero(nodes[0]), 0.0, seed, sizes, edges)
     if len(nodes) == 1:
-        product, inner = measure.of(seed), [norm(seed)]
+        product = measure.of(seed)
+    elif flow.dead.intersection(edges):
+        product = measure.zero(nodes[0])
     else:
-        inner = list(accumulate(factors[:-1], _times))
-        g = np.full(nodes[1].shape, inner[-1], nodes[1].dtype)[()]
+        size = math.prod([flow.factors[e] for e in edges[:-1]])
+        g = np.full(nodes[1].shape, size, nodes[1].dtype)[()]
         c = pulled(flow.run, nodes[1], nodes[0], g)
         product = measure.zero(nodes[0]) if c is None else measure.of(c)
-        inner.append(norm(product))
-    magnitudes = tuple(abs(m) for m in reversed(inner))
-    return _Draft(nodes, product, norm(product), seed, magnitudes, edges)
-
-
-def _times(a: float, b: float) -> float:
-    return a * b
+    return _Draft(nodes, product, norm(product), seed, edges)
 
 
 def _along_arrays(flow: Flow, measure: Measure, top: int) -> tuple[list[_Draft], bool]:
-    """Candidates computed exactly, and whether they are all the paths there are."""
+    """Candidates computed exactly, and whether it is proved that no other path is heavier."""
     budget = max(PULLS, len(flow.tail))
     most = TRIED * top
-    drafts: list[_Draft] = []
+    drafts: dict[tuple[int, ...], _Draft] = {}
     walk = _Walk(flow)
     with np.errstate(all="ignore"):
         for edges in heaviest(flow.first, flow.tail, flow.factors, flow.dead, most + 1):
             if len(drafts) == most or (len(drafts) >= top and walk.pulls > budget):
-                return drafts, False
-            drafts.append(walk.draft(edges, measure))
-    return drafts, True
+                exact = _prove(flow, measure, top, drafts, walk)
+                return list(drafts.values()), exact
+            drafts[tuple(edges)] = walk.draft(edges, measure)
+    return list(drafts.values()), True
+
+
+def _prove(
+    flow: Flow, measure: Measure, top: int, drafts: dict[tuple[int, ...], _Draft], walk: _Walk
+) -> bool:
+    """Try paths in the order of what they can weigh at most, until no other can be among the top.
+
+    New candidates are added to `drafts`; False where bounds or derivatives would take too long.
+    """
+    bounds = edge_bounds(flow, measure)
+    if bounds is None:
+        return False
+    weights = sorted((d.weight for d in drafts.values()), reverse=True)[:top]
+    walk.pulls = 0
+    for edges in heaviest(flow.first, flow.tail, bounds, flow.dead, MANY):
+        most = math.prod(bounds[e] for e in edges) * SLACK
+        if not top or (len(weights) == top and most <= weights[-1]):
+            return True
+        if walk.pulls > PULLS:
+            return False
+        if tuple(edges) not in drafts:
+            draft = drafts[tuple(edges)] = walk.draft(edges, measure)
+            weights = sorted([*weights, draft.weight], reverse=True)[:top]
+    return True
 
 
 class _Walk:
@@ -276,7 +307,6 @@ class _Walk:
         self.flow = flow
         self.edges: list[int] = []
         self.adjoints: list[Any] = []
-        self.sizes: list[float] = []
         self.pulls = 0
 
     def draft(self, edges: list[int], measure: Measure) -> _Draft:
@@ -286,19 +316,13 @@ class _Walk:
             if a != b:
                 break
             known += 1
-        del self.adjoints[known:], self.sizes[known:]
+        del self.adjoints[known:]
         if not known:
-            self._add(flow.seeds[nodes[-1]])
+            self.adjoints.append(flow.seeds[nodes[-1]])
         for child, parent in pairwise(nodes[len(nodes) - len(self.adjoints) :: -1]):
-            self._add(pulled(flow.run, child, parent, self.adjoints[-1]))
+            self.adjoints.append(pulled(flow.run, child, parent, self.adjoints[-1]))
             self.pulls += 1
         self.edges = edges
         last = self.adjoints[-1]
         product = measure.zero(nodes[0]) if last is None else measure.of(last)
-        sizes = [*self.sizes[:-1], norm(product)]
-        sizes.reverse()
-        return _Draft(nodes, product, sizes[0], flow.seeds[nodes[-1]], tuple(sizes), edges)
-
-    def _add(self, adjoint: Any) -> None:
-        self.adjoints.append(adjoint)
-        self.sizes.append(norm(adjoint))
+        return _Draft(nodes, product, norm(product), flow.seeds[nodes[-1]], edges)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from chainrule.core.graph import inputs_of
 from chainrule.core.masked import Masked
 from chainrule.core.node import Line, Node, StoredLine
 from chainrule.core.op import ZERO
@@ -81,28 +81,36 @@ def statuses(run: Run) -> dict[str, Status]:
 
 def _walk(run: Run) -> _Found:
     adjoints, found = run._known_adjoints(), _Found()
-    cuts, kinks = found.cuts, found.kinks
     for child in reversed(run.graph.nodes):
         if child.rule is None:
             continue
         g = adjoints.get(child)
         live = g is not None and not (type(g) is Masked and is_dead(g))
-        beyond = cuts.get(child)
-        kink = kinks.get(child)
-        if g is not None and child.op.kinks is not None and run._kink_matters(child):
-            kink = child
-        if not live and beyond is None:
-            continue
-        for parent in child.args or ():
-            if not isinstance(parent, Node):
-                continue
-            if kink is not None and g is not None:
-                kinks[parent] = kink
-            if live or (child.dtype.kind in "biu" and parent.dtype.kind in "fc"):
-                cuts[parent] = parent, child
-            elif beyond is not None:
-                cuts[parent] = beyond
+        if g is not None:
+            kink = found.kinks.get(child)
+            if child.op.kinks is not None and run._kink_matters(child):
+                kink = child
+            if kink is not None:
+                found.kinks.update((a, kink) for a in child.args or () if isinstance(a, Node))
+        if live or child in found.cuts:
+            _mark_cuts(child, live, adjoints, found.cuts)
     return found
+
+
+def _mark_cuts(
+    child: Node, live: bool, adjoints: dict[Node, Any], cuts: dict[Node, tuple[Node, Node]]
+) -> None:
+    """Where the path of each parent without a derivative ends: here, or further on."""
+    for parent in child.args or ():
+        if not isinstance(parent, Node):
+            continue
+        g = adjoints.get(parent)
+        if g is not None and type(g) is not Masked:
+            continue  # alive
+        if live or (child.dtype.kind in "biu" and parent.dtype.kind in "fc"):
+            cuts[parent] = parent, child
+        else:
+            cuts[parent] = cuts[child]
 
 
 def _status(run: Run, node: Node, found: _Found) -> Status:
@@ -144,7 +152,7 @@ def cuts_from(run: Run, wrt: Node, dead: set[tuple[Node, Node]]) -> Iterator[Cut
     for child in run.graph.nodes[run.graph.index[wrt] :]:
         if child.rule is None:
             continue
-        for parent in dict.fromkeys(inputs_of(child)):
+        for parent in {a: None for a in child.args or () if isinstance(a, Node)}:
             if parent in reached:
                 if parent not in child.parents or (parent, child) in dead:
                     yield cut_at(run, parent, child)
