@@ -107,10 +107,8 @@ def _mark_cuts(
         g = adjoints.get(parent)
         if g is not None and type(g) is not Masked:
             continue  # alive
-        if live or (child.dtype.kind in "biu" and parent.dtype.kind in "fc"):
-            cuts[parent] = parent, child
-        else:
-            cuts[parent] = cuts[child]
+        here = live or (child.dtype.kind in "biu" and parent.dtype.kind in "fc")
+        cuts.setdefault(parent, (parent, child) if here else cuts[child])
 
 
 def _status(run: Run, node: Node, found: _Found) -> Status:

@@ -85,8 +85,10 @@ def counted(count: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share; nothing where there is no total to have a share of."""
-    return "" if share != share else f"{share:.1%}"
+    """A share; as a multiple from ten on, nothing where there is no total to have a share of."""
+    if share != share:
+        return ""
+    return f"{share:.1%}" if abs(share) < 10 else f"×{share:.3g}"
 
 
 class _Names:
@@ -176,7 +178,7 @@ def _aligned(rows: list[list[Piece]]) -> Iterator[Styled]:
     for row in rows:
         line: Styled = [("  ", "")]
         for (text, style), w in zip(row, width, strict=True):
-            right = style == "adjoint" or text.endswith("%")
+            right = style == "adjoint" or text.endswith("%") or text.startswith("×")
             line.append((f"{text:>{w}}   " if right else f"{text:<{w}}   ", style))
         yield line
 
@@ -298,7 +300,7 @@ def _gains(explanation: Explanation) -> Iterator[Styled]:
     """The lines that multiply the gradient most and least, where any does so tenfold."""
     gains = [g for g in explanation.gains if g.factor == g.factor]
     strong = [g for g in gains if g.factor >= 10.0 or 0.0 < g.factor <= 0.1]
-    if not strong or len(gains) < 2:
+    if not strong or len(gains) < 2 or not norm(explanation.value):
         return
     yield [("along the heaviest path, line by line", "heading")]
     rows: list[list[Piece]] = [
