@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.harness import Options, pin
 
-WORKLOADS = ("eager_small_arrays", "scalar_graphs", "import_time", "memory")
+WORKLOADS = ("eager_small_arrays", "scalar_graphs", "explain", "import_time", "memory")
 
 
 def main() -> None:
