@@ -94,3 +94,9 @@ def test_captured_variables_have_a_status():
     scale = cr.variable(3.0, name="scale")
     status = cr.explain(lambda x: x * scale, 2.0).status
     assert status == {"x": "value", "scale": "value"}
+
+
+def test_inputs_of_one_name_are_numbered():
+    a, b = cr.variable(3.0, name="w"), cr.variable(4.0, name="w")
+    status = cr.explain(lambda x: x * a * np.floor(b), 2.0).status
+    assert status == {"x": "value", "w": "value", "w (2)": "structural zero"}

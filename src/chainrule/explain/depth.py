@@ -1,4 +1,4 @@
-"""The size of the gradient level by level, from the output back to the input: does it vanish?"""
+"""The size of the gradient level by level: where it vanishes or explodes, and how fast."""
 
 from __future__ import annotations
 

@@ -73,10 +73,21 @@ class _Found:
 
 
 def statuses(run: Run) -> dict[str, Status]:
-    """The status of every input, by its name, in one walk over the graph."""
+    """The status of every input, by its name, in one walk over the graph.
+
+    Of inputs that share a name the first has it, and the others a number behind it: `x (2)`.
+    """
     graph = run.graph
     found = _walk(run)
-    return {str(leaf.name): _status(run, leaf, found) for leaf in (*graph.leaves, *graph.captured)}
+    named: dict[str, Status] = {}
+    taken: dict[str, int] = {}
+    for leaf in (*graph.leaves, *graph.captured):
+        name = str(leaf.name)
+        taken[name] = taken.get(name, 0) + 1
+        if taken[name] > 1:
+            name = f"{name} ({taken[name]})"
+        named[name] = _status(run, leaf, found)
+    return named
 
 
 def _walk(run: Run) -> _Found:
