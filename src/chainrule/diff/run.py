@@ -129,7 +129,7 @@ class Run:
         for out, start in zip(self.graph.outputs, self.seeds(seed), strict=True):
             adjoints[out] = start if out not in adjoints else adjoints[out] + start
         with np.errstate(all="ignore"):
-            self._adjoints = reverse(self.graph.nodes, adjoints, self._bind, keep=True)
+            self._adjoints = reverse(self.graph.nodes, adjoints, self.bound, keep=True)
             self._follow_cut_edges(self._adjoints)
         return self
 
@@ -137,7 +137,7 @@ class Run:
         """Adjoints of what no leaf's derivative flows through, such as floor(x) in floor(x) * y."""
         for node in reversed(self.graph.nodes):
             g = adjoints.get(node)
-            for bound in () if g is None else self._bound_to_cut(node):
+            for bound in () if g is None else self.bound_to_cut(node):
                 (parent,) = bound.parents
                 try:
                     (c,) = contributions(g, bound)
@@ -155,7 +155,7 @@ class Run:
     def adjoint(self, node: Key) -> Any:
         """∂output/∂node; zero where no path leads from the node to the output."""
         found = self.graph.node(node)
-        return self.plain_adjoint(found, self._known_adjoints().get(found))
+        return self.plain_adjoint(found, self.known_adjoints().get(found))
 
     def plain_adjoint(self, node: Node, adjoint: Any) -> Any:
         """An adjoint of this node as it is shown: read-only, without mask, zeros for None."""
@@ -174,7 +174,7 @@ class Run:
         from_here = self.graph.node(node)
         if from_here.dtype.kind not in "fcO":
             return "integer"
-        adjoint = self._known_adjoints().get(from_here)
+        adjoint = self.known_adjoints().get(from_here)
         if adjoint is None:
             return "structural zero" if self._reaches_output(from_here) else "no path"
         if self._meets_kink(from_here):
@@ -185,11 +185,11 @@ class Run:
     def contribution(self, parent: Key, child: Key) -> Any:
         """What `child` adds to the adjoint of `parent`: (adjoint of child) × (local Jacobian)."""
         parent, child = self._edge(parent, child)
-        g = self._known_adjoints().get(child)
+        g = self.known_adjoints().get(child)
         total = None
         if g is not None:
             with np.errstate(all="ignore"):
-                for p, c in self._contributions(g, child):
+                for p, c in self.pulled(g, child):
                     if p is parent and c is not None:
                         c = fit(c, p)
                         total = c if total is None else total + c
@@ -209,14 +209,14 @@ class Run:
         with np.errstate(all="ignore"):
             for k in range(child.size):
                 seed = unit(child.shape, child.dtype, k)
-                for p, c in self._contributions(seed, child):
+                for p, c in self.pulled(seed, child):
                     if p is parent and c is not None:
                         matrix[k] += np.conj(np.reshape(unmasked(fit(c, p)), -1))
         return matrix
 
-    # -- internals ---------------------------------------------------------------------------
+    # -- what explanations stand on -----------------------------------------------------------
 
-    def _bind(self, node: Node) -> Node:
+    def bound(self, node: Node) -> Node:
         """The node with the values its rule reads at this point; leaves are as they are."""
         if node.rule is None:
             return node
@@ -227,7 +227,7 @@ class Run:
             self._bound[node] = bound
         return bound
 
-    def _bound_to_cut(self, node: Node) -> Iterator[Node]:
+    def bound_to_cut(self, node: Node) -> Iterator[Node]:
         """The node bound, one by one, to each input that is computed but has no derivative."""
         args = node.args or ()
         for i, arg in enumerate(args):
@@ -244,9 +244,9 @@ class Run:
                     saved = rule.keep(*inputs, self._values[node])
                     yield Node(rule, (arg,), saved, node.attrs, node.shape, node.dtype)
 
-    def _contributions(self, g: Any, child: Node) -> Iterator[tuple[Node, Any]]:
+    def pulled(self, g: Any, child: Node) -> Iterator[tuple[Node, Any]]:
         """What `child`, whose adjoint is `g`, adds to each node it was computed from."""
-        for bound in (self._bind(child), *self._bound_to_cut(child)):
+        for bound in (self.bound(child), *self.bound_to_cut(child)):
             yield from zip(bound.parents, contributions(g, bound), strict=True)
 
     def _edge(self, parent: Key, child: Key) -> tuple[Node, Node]:
@@ -255,7 +255,7 @@ class Run:
             raise GraphError(f"there is no edge from {parent!r} to {child!r}")
         return parent, child
 
-    def _known_adjoints(self) -> dict[Node, Any]:
+    def known_adjoints(self) -> dict[Node, Any]:
         if self._adjoints is None:
             raise GraphError("this run has no adjoints yet: call run.backward() first")
         return self._adjoints
@@ -305,28 +305,28 @@ class Run:
         while pending:
             at = pending.pop()
             for child in self.graph.children(at):
-                if child in seen or self._known_adjoints().get(child) is None:
+                if child in seen or self.known_adjoints().get(child) is None:
                     continue
                 seen.add(child)
                 pending.append(child)
-                if self._kink_matters(child):
+                if self.kink_matters(child):
                     return True
         return False
 
     def at_kink(self, node: Key) -> bool:
         """Whether this op was evaluated where its derivative jumps."""
-        return bool(np.any(self._kinks(self.graph.node(node))))
+        return bool(np.any(self.kinks(self.graph.node(node))))
 
-    def _kinks(self, node: Node) -> Any:
+    def kinks(self, node: Node) -> Any:
         """The lanes of this op that are at a kink."""
         if node.is_leaf or node.op.kinks is None:
             return False
         inputs = [self._values[a] if isinstance(a, Node) else a for a in node.args or ()]
         return node.op.kinks(*inputs, **node.attrs)
 
-    def _kink_matters(self, node: Node) -> bool:
+    def kink_matters(self, node: Node) -> bool:
         """Whether a lane of this op is at a kink and the adjoint reaches it."""
-        kinks, adjoint = self._kinks(node), self._known_adjoints().get(node)
+        kinks, adjoint = self.kinks(node), self.known_adjoints().get(node)
         if type(adjoint) is Masked and np.shape(kinks) == adjoint.alive.shape:
             kinks = kinks & adjoint.alive
         return bool(np.any(kinks))

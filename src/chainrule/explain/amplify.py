@@ -52,7 +52,7 @@ def _condition(run: Run, node: Node, inputs: Sequence[Any], out: Any) -> Found:
 
 def _lane_wise(run: Run, node: Node, inputs: Sequence[Any]) -> Any:
     """Σ |x| |∂y/∂x| of every lane at once."""
-    found = contributions(np.ones(node.shape, node.dtype)[()], run._bind(node))
+    found = contributions(np.ones(node.shape, node.dtype)[()], run.bound(node))
     terms = [
         np.abs(x) * np.abs(unmasked(c)) for x, c in zip(inputs, found, strict=True) if c is not None
     ]
@@ -75,7 +75,7 @@ def _selected(node: Node, inputs: Sequence[Any]) -> Any:
 
 
 def _lane_by_lane(run: Run, node: Node, inputs: Sequence[Any], out: Any) -> Found:
-    bound, best = run._bind(node), (0.0, (0,) * out.ndim)
+    bound, best = run.bound(node), (0.0, (0,) * out.ndim)
     for k in chosen_lanes(out):
         total = 0.0
         found = contributions(unit(node.shape, node.dtype, int(k)), bound)

@@ -63,7 +63,7 @@ class Contributions:
 def contributions_of(flow: Flow, measure: Measure, total: Any) -> Contributions:
     """Every use of the input and what it adds, the largest first."""
     run, wrt, whole = flow.run, flow.wrt, measure.of(total)
-    adjoints = run._known_adjoints()
+    adjoints = run.known_adjoints()
     lines: Groups = {}
     ops: Groups = {}
 

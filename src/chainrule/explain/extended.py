@@ -142,10 +142,10 @@ class _Replay:
 
     def _pulled(self, wide: Run, node: Node, g: Any) -> Any:
         try:
-            return contributions(g, wide._bind(self.twin[node]))
+            return contributions(g, wide.bound(self.twin[node]))
         except Exception as error:  # noqa: BLE001 - as above
             self.found.narrow_adjoints[node] = _first_line(error)
-            return contributions(_narrowed(g, node), self.run._bind(node))
+            return contributions(_narrowed(g, node), self.run.bound(node))
 
 
 def _first_line(error: Exception) -> str:

@@ -121,7 +121,7 @@ def pulled(run: Run, child: Node, parent: Node, g: Any) -> Any:
     if g is None:
         return None
     if len(child.parents) == 1 and child.parents[0] is parent:
-        (c,) = contributions(g, run._bind(child))
+        (c,) = contributions(g, run.bound(child))
         return None if c is None else fit(c, parent)
     total = None
     for p, c in _contributions(run, g, child, parent in child.parents):
@@ -133,8 +133,8 @@ def pulled(run: Run, child: Node, parent: Node, g: Any) -> Any:
 
 def _contributions(run: Run, g: Any, child: Node, flows: bool) -> Any:
     if not flows:
-        return run._contributions(g, child)
-    bound = run._bind(child)
+        return run.pulled(g, child)
+    bound = run.bound(child)
     return zip(bound.parents, contributions(g, bound), strict=True)
 
 
@@ -157,7 +157,7 @@ def _parents_through_cuts(run: Run) -> Parents:
     def parents(node: Node) -> Sequence[Node]:
         if node.rule is None:
             return ()
-        return (*node.parents, *(p for bound in run._bound_to_cut(node) for p in bound.parents))
+        return (*node.parents, *(p for bound in run.bound_to_cut(node) for p in bound.parents))
 
     return parents
 
@@ -170,7 +170,7 @@ class _Draft:
         self.place = {node: i for i, node in enumerate(nodes)}
         self.first, self.tail, self.factors = [0], [], []  # type: ignore[var-annotated]
         self.dead: set[int] = set()
-        self.adjoints = run._known_adjoints()
+        self.adjoints = run.known_adjoints()
         self.sizes = [norm(self.adjoints.get(node)) for node in nodes]
         self.flows = not _is_cut(self.wrt)
         self.ones: dict[Any, Any] = {}

@@ -91,7 +91,7 @@ def statuses(run: Run) -> dict[str, Status]:
 
 
 def _walk(run: Run) -> _Found:
-    adjoints, found = run._known_adjoints(), _Found()
+    adjoints, found = run.known_adjoints(), _Found()
     for child in reversed(run.graph.nodes):
         if child.rule is None:
             continue
@@ -99,7 +99,7 @@ def _walk(run: Run) -> _Found:
         live = g is not None and not (type(g) is Masked and is_dead(g))
         if g is not None:
             kink = found.kinks.get(child)
-            if child.op.kinks is not None and run._kink_matters(child):
+            if child.op.kinks is not None and run.kink_matters(child):
                 kink = child
             if kink is not None:
                 found.kinks.update((a, kink) for a in child.args or () if isinstance(a, Node))
@@ -125,7 +125,7 @@ def _mark_cuts(
 def _status(run: Run, node: Node, found: _Found) -> Status:
     if node.dtype.kind not in "fcO":
         return Status("integer")
-    adjoint = run._known_adjoints().get(node)
+    adjoint = run.known_adjoints().get(node)
     edge = found.cuts.get(node)
     if adjoint is None and edge is None and node not in run.graph.outputs:
         return Status("no path")
@@ -172,7 +172,7 @@ def cuts_from(run: Run, wrt: Node, dead: set[tuple[Node, Node]]) -> Iterator[Cut
 def kinks_of(run: Run, nodes: Sequence[Node]) -> tuple[Kink, ...]:
     """Those after the first that were evaluated at a kink the gradient goes through."""
     return tuple(
-        Kink(node, int(np.count_nonzero(run._kinks(node))))
+        Kink(node, int(np.count_nonzero(run.kinks(node))))
         for node in nodes[1:]
-        if node.op.kinks is not None and run._kink_matters(node)
+        if node.op.kinks is not None and run.kink_matters(node)
     )

@@ -277,10 +277,10 @@ class _Walk:
 
 def _pulled(run: Run, node: Node, g: Any) -> Iterator[tuple[Node, Any]]:
     """What `node` adds to each parent, also to those that are computed and lead to no leaf."""
-    bound = run._bind(node)
+    bound = run.bound(node)
     pairs = zip(bound.parents, contributions(g, bound), strict=True)
     yield from ((p, c) for p, c in pairs if c is not None)
-    for bound in run._bound_to_cut(node):
+    for bound in run.bound_to_cut(node):
         try:
             (c,) = contributions(g, bound)
         except DerivativeError:  # nobody has written it: there is no number to show
@@ -359,7 +359,7 @@ def _flows(run: Run, node: Node) -> tuple[Node, ...]:
     """The parents a derivative flows to."""
     if node.is_leaf:
         return ()
-    cut = (bound.parents[0] for bound in run._bound_to_cut(node))
+    cut = (bound.parents[0] for bound in run.bound_to_cut(node))
     return tuple(dict.fromkeys((*node.parents, *cut)))
 
 
