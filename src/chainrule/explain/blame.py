@@ -46,6 +46,8 @@ class Known(Protocol):
 
     def operands(self, node: Node) -> Sequence[Operand]: ...
 
+    def below(self, node: Node) -> Sequence[Node]: ...
+
     def bound(self, node: Node) -> Node: ...
 
 
@@ -125,7 +127,8 @@ class Walk:
             for node in reversed(known.order):
                 self._value(node)
         self.forward.sort(key=lambda e: (position[e.node], e.role != "constant"))
-        self.backward.sort(key=lambda e: -position[e.node])
+        # A seed or a sum is complete before the node's own rule is asked.
+        self.backward.sort(key=lambda e: (-position[e.node], e.node is not e.parent))
         return [*self.forward, *self.backward]
 
     @staticmethod

@@ -7,9 +7,8 @@ part in the gradient, so one `where` around the function is enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,8 @@ PRODUCTS = {"multiply", "matmul", "dot", "vdot", "inner", "vecdot", "einsum_pair
 class Case:
     """One origin, and what became of it, as the table asks about it."""
 
-    def __init__(self, event: Event, events: Sequence[Event]):
-        self.event, self.events = event, events
+    def __init__(self, event: Event, events: Sequence[Event], users: Set[str]):
+        self.event, self.events, self.users = event, events, users
         node = event.node
         self.op = "" if node.rule is None else node.op.name
         self.how = event.how
@@ -50,19 +49,21 @@ class Case:
         node = operands[i].node if i < len(operands) else None
         return "" if node is None or node.rule is None else node.op.name
 
-    @cached_property
-    def through(self) -> set[str]:
-        """The ops it passed through."""
-        return {e.node.op.name for e in self.events if e.node.rule is not None} - {self.op}
+    @property
+    def through(self) -> Set[str]:
+        """The ops its value, or its trouble, went through."""
+        return self.users | {e.node.op.name for e in self.events if e.node.rule is not None}
 
     @property
     def meets_zero(self) -> bool:
-        """Whether its infinity was then multiplied by 0."""
-        return any(
+        """Whether its infinity was, or its derivative is, multiplied by 0."""
+        met = any(
             e.when == "forward" and e.kind == "NaN" and e.node.op.name in PRODUCTS
             for e in self.events
             if e.role == "carrier"
         )
+        back = (e.how for e in self.events if e.node is self.event.node and e.when == "backward")
+        return met or (bool(self.users & PRODUCTS) and any(h.startswith("0 ×") for h in back))
 
     @property
     def at_exponent(self) -> bool:
@@ -103,9 +104,9 @@ def cure(
     CURES[key] = Cure(key, frozenset(ops.split()), why, advice, applies)
 
 
-def cure_for(event: Event, events: Iterable[Event]) -> Cure:
-    """The first cure of the table that fits."""
-    case = Case(event, tuple(events))
+def cure_for(event: Event, events: Sequence[Event], users: Set[str] = frozenset()) -> Cure:
+    """The first cure of the table that fits; `users` are the ops that its value goes through."""
+    case = Case(event, events, users)
     return next(c for c in CURES.values() if c.fits(case))
 
 
@@ -150,7 +151,7 @@ def _fits_double(case: Case) -> bool:
 
 cure("a narrow type", "",
      "float32 ends at 3.4e38, float16 at 65504",
-     "compute in float64: x.astype(np.float64)",
+     "keep it in float64 from the start: the gradient has the type of the input",
      lambda c: c.event.when == "forward" and c.how == "overflow" and _fits_double(c))  # fmt: skip
 
 # -- exponentials ----------------------------------------------------------------------------------

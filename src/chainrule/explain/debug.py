@@ -189,6 +189,9 @@ class Recorded:
                 found.append(Operand(name, None, saved[name]))
         return found
 
+    def below(self, node: Node) -> Sequence[Node]:
+        return _below(node)
+
     def bound(self, node: Node) -> Node:
         return node
 

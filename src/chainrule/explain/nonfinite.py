@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from chainrule.core.graph import Graph
+from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.late import late
 from chainrule.core.masked import plain
 from chainrule.core.node import Node
@@ -21,6 +20,9 @@ from chainrule.explain.lanes import Operand, first_lane, not_finite
 from chainrule.explain.origins import examined
 from chainrule.record.state import recording
 from chainrule.record.trace import trace
+
+FEW = 8  # origins whose cure is looked up
+NEAR = 4  # steps in which a pattern such as log(sum(exp(x))) is looked for
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Result:
         return kind_of(self.value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NonFinite:
     """What is not finite in one computation, in the order in which it happened.
 
@@ -51,6 +53,7 @@ class NonFinite:
     name: str
     results: tuple[Result, ...]
     events: tuple[Event, ...]
+    cures: tuple[Cure, ...] = ()  # the usual cure of each origin, each once
     harmless: tuple[Node, ...] = ()  # values that are not finite, and that no result depends on
     outputs: tuple[Node, ...] = ()
     names: Mapping[Node, str] = field(default_factory=dict)  # of inputs that have none themselves
@@ -77,18 +80,13 @@ class NonFinite:
         """Creators, and inputs, constants and seeds that were not finite when they were given."""
         return tuple(e for e in self.events if e.origin)
 
-    @cached_property
-    def cures(self) -> tuple[Cure, ...]:
-        """The usual cure of each origin, each once."""
-        found = [cure_for(e, self.events) for e in self.origins]
-        return tuple(dict.fromkeys(found))
-
     @property
     def cure(self) -> Cure | None:
         """The usual cure of the first."""
         return self.cures[0] if self.cures else None
 
     __str__ = late("chainrule.view.nonfinite", "report_text")
+    __repr__ = late("chainrule.view.nonfinite", "report_text")
     _repr_html_ = late("chainrule.view.nonfinite", "report_html")
 
 
@@ -147,6 +145,9 @@ class OfRun:
             for i, a in enumerate(node.args or ())
         ]
 
+    def below(self, node: Node) -> Sequence[Node]:
+        return inputs_of(node)
+
     def bound(self, node: Node) -> Node:
         """The node with the values its rule reads in this run."""
         if node.rule is None:
@@ -178,7 +179,26 @@ def report(known: Known, name: str, names: Mapping[Node, str] | None = None) -> 
     told = [examined(e, known) if e.origin or _turns(e) else _light(e) for e in events]
     blamed = {e.node for e in events if e.when == "forward"}
     harmless = tuple(n for n in known.order if n not in blamed and not_finite(known.value(n)).any())
-    return NonFinite(name, found, tuple(told), harmless, tuple(known.outputs), names)
+    cures = _cures(known, told)
+    return NonFinite(name, found, tuple(told), cures, harmless, tuple(known.outputs), names)
+
+
+def _cures(known: Known, events: Sequence[Event]) -> tuple[Cure, ...]:
+    """The cures of the first origins, one per op and line: a loop meets the same one many times."""
+    origins = {(e.node.code, e.node.lasti, e.role, e.how): e for e in reversed(events) if e.origin}
+    first = list(reversed(origins.values()))[:FEW]
+    found = [cure_for(e, events, _users(known, e.node)) for e in first]
+    return tuple(dict.fromkeys(found))
+
+
+def _users(known: Known, node: Node) -> set[str]:
+    """The ops that use this node's value, and those that use theirs, a few steps far."""
+    distance = {node: 0}
+    for other in known.order:
+        steps = [distance[b] for b in known.below(other) if b in distance]
+        if steps and min(steps) < NEAR:
+            distance[other] = min(steps) + 1
+    return {n.op.name for n in distance if n is not node}
 
 
 def _turns(event: Event) -> bool:
