@@ -9,7 +9,7 @@ from typing import Any
 
 from chainrule.core.containers import Structure
 from chainrule.core.late import late
-from chainrule.core.node import GraphNode, Node
+from chainrule.core.node import GraphLeaf, GraphNode, Leaf, Node
 from chainrule.core.order import dfs_order, kahn_order
 from chainrule.errors import ArgumentError, GraphError
 
@@ -33,9 +33,11 @@ class Graph:
     result: Structure | None = None
 
     def __post_init__(self) -> None:
-        for node in self.nodes:
+        for node in self.nodes:  # from now on their fields cannot be set
             if type(node) is Node:
-                node.__class__ = GraphNode  # its fields can be set no more
+                node.__class__ = GraphNode
+            elif type(node) is Leaf:
+                node.__class__ = GraphLeaf
 
     def __len__(self) -> int:
         return len(self.nodes)

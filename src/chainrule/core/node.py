@@ -156,14 +156,16 @@ class Leaf(Node):
     name: Any
     grad: Any
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("shape", "dtype") and hasattr(self, name):
-            raise AttributeError(f"a leaf keeps its {name}")
-        object.__setattr__(self, name, value)
-
     @property
     def op(self) -> Op:
         raise AttributeError("a leaf has no op")
+
+
+class GraphLeaf(Leaf):
+    """A leaf of a Graph: like its other nodes, it never changes."""
+
+    __slots__ = ()
+    __setattr__ = GraphNode.__setattr__
 
 
 def make_leaf(
