@@ -99,6 +99,11 @@ PROGRAMS = {
         lambda x: cr.log_softmax(x)[1],
         np.array([1000.0, 0.0]),
     ),
+    "the log of a density": (
+        lambda s: np.log(np.exp(-((60.0 / s) ** 2) / 2) / s),
+        lambda s: -((60.0 / s) ** 2) / 2 - np.log(s),
+        1.0,
+    ),
     "the log of a sigmoid": (
         lambda x: np.log(cr.expit(x)), cr.log_expit, -1000.0,
     ),

@@ -49,6 +49,13 @@ class Case:
         node = operands[i].node if i < len(operands) else None
         return "" if node is None or node.rule is None else node.op.name
 
+    def above(self, i: int) -> set[str]:
+        """The ops that computed operand i and, through which derivatives flow, its operands."""
+        operands = self.event.operands
+        node = operands[i].node if i < len(operands) else None
+        near = [] if node is None else [node, *node.parents]
+        return {n.op.name for n in near if n.rule is not None}
+
     @property
     def through(self) -> Set[str]:
         """The ops its value, or its trouble, went through."""
@@ -202,12 +209,17 @@ def _below_pole(case: Case) -> bool:
 cure("the log of a softmax", LOGARITHMS,
      "a probability underflowed to 0",
      "cr.log_softmax(x) computes the logarithm without the probability",
-     lambda c: _at_pole(c) and c.made_by(0) in ("softmax", "divide", "getitem"))  # fmt: skip
+     lambda c: _at_pole(c)
+     and ("softmax" in c.above(0) or {"divide", "sum"} <= c.above(0)))  # fmt: skip
+cure("the log of a density", LOGARITHMS,
+     "exp underflowed to 0 before its logarithm was taken",
+     "write the logarithm itself: of exp(a) / s it is a - np.log(s)",
+     lambda c: _at_pole(c) and "exp" in c.above(0))  # fmt: skip
 cure("the log of a sigmoid", LOGARITHMS,
      "a probability underflowed to 0",
      "cr.log_expit(x) computes the logarithm without the probability; log(1 - p) is "
      "cr.log_expit(-x)",
-     lambda c: _at_pole(c) and c.made_by(0) in ("expit", "subtract"))  # fmt: skip
+     lambda c: _at_pole(c) and "expit" in c.above(0))  # fmt: skip
 cure("0 × log 0", LOGARITHMS,
      "0 × inf is NaN",
      "cr.xlogy(w, x) is 0 where w is 0, with a gradient of 0",
@@ -234,7 +246,7 @@ cure("a norm by hand", "sqrt power",
 cure("a variance as a difference", "sqrt",
      "E[x²] - E[x]² comes out negative by rounding",
      "np.std(x), or np.var(x): they subtract the mean first",
-     lambda c: c.x <= 0 and c.made_by(0) == "subtract")  # fmt: skip
+     lambda c: c.x <= 0 and {"subtract", "mean"} <= c.above(0))  # fmt: skip
 cure("a root at zero", "sqrt",
      "the derivative 1 / (2√x) is infinite at 0",
      "np.where(x > 0, np.sqrt(x), 0) has the gradient 0 there; np.sqrt(x + 1e-12) a large one",

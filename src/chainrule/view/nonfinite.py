@@ -21,6 +21,7 @@ MOST = 3  # places of origin, and turns, that are shown in full
 CHAIN = 6  # carriers that are named
 CODE = 44  # characters of source
 WIDTH = 100
+ROW = 125  # characters beyond which what happened stands on a line of its own
 WORDS = {"input": "given", "constant": "given", "seed": "given", "creator": "created"}
 
 
@@ -170,7 +171,7 @@ def _product(event: Event) -> str:
     if event.local is None:
         return f"its derivative gives {event.kind}{_because(event)}"
     text = f"local derivative {shown(event.local)}"
-    if np.isfinite(event.local) or event.kind != kind_of(event.local):
+    if np.isfinite(event.local) or event.kind.strip("-") != kind_of(event.local).strip("-"):
         text = (
             f"upstream adjoint {shown(event.adjoint)} × {text} = {event.kind}"
             if event.adjoint is not None
@@ -199,16 +200,16 @@ def _table(rows: list[Cells]) -> list[Styled]:
     where = max((len(r[1]) for r in rows), default=0)
     code = max((len(r[2]) for r in rows), default=0)
     styles = {"created": "wrong", "given": "wrong", "met": "adjoint"}
-    return [
-        [
-            ("  ", ""),
-            (word.ljust(10), styles[word]),
-            (place.ljust(where) + "   ", "dim"),
-            (text.ljust(code) + "   ", ""),
-            (what, ""),
-        ]
-        for word, place, text, what in rows
-    ]
+    longest = max((len(r[3]) for r in rows), default=0)
+    below = 18 + where + code + longest > ROW
+    lines: list[Styled] = []
+    for word, place, text, what in rows:
+        first = [("  ", ""), (word.ljust(10), styles[word]), (place.ljust(where) + "   ", "dim")]
+        if below:
+            lines += [[*first, (text, "")], [(" " * 12 + what, "")]]
+        else:
+            lines.append([*first, (text.ljust(code) + "   ", ""), (what, "")])
+    return lines
 
 
 # -- names -----------------------------------------------------------------------------------------
