@@ -34,7 +34,7 @@ def test_forward_and_reverse_agree_with_the_composed_function(jacobians):
     np.testing.assert_allclose(run.adjoint(1), expected[0], rtol=1e-14)
     np.testing.assert_allclose(run.adjoint(2), expected[1], rtol=1e-14)
     t, s = np.array([1.0, -2.0]), np.array([0.5, 1.0, 3.0])
-    pushed = forward(graph.nodes, dict(zip(graph.leaves, (t, s), strict=True)), run._bind)
+    pushed = forward(graph.nodes, dict(zip(graph.leaves, (t, s), strict=True)), run.bound)
     tangent = cr.jvp(composed, (u, v), (t, s))[1]
     np.testing.assert_allclose(pushed[graph.outputs[0]], tangent, rtol=1e-14)
 
@@ -65,7 +65,7 @@ def test_the_passes_walk_the_vertices_in_their_order():
     assert [n.name for n in graph.nodes] == [1, 2, 3, 4]
     assert [[n.name for n in level] for level in graph.levels()] == [[1, 2], [3], [4]]
     run = graph.forward(u, v)
-    adjoints = reverse(graph.nodes, {graph.outputs[0]: np.float64(1)}, run._bind)
+    adjoints = reverse(graph.nodes, {graph.outputs[0]: np.float64(1)}, run.bound)
     assert set(adjoints) == set(graph.leaves)
 
 

@@ -115,7 +115,7 @@ def node_of(
         if type(arg) is variable:
             node = arg.node
             # Without parents it is a constant that happens to be a Variable.
-            if flows and (node.parents or node.rule is None):
+            if flows and (node.first is not None or node.rule is None):
                 on = node.dtype is DOUBLE or node.dtype.kind in "fc"
                 if on:
                     parents.append(node)
@@ -147,6 +147,7 @@ def expand(op: Op, args: Sequence[Any], kwargs: dict[str, Any], line: LinePlace)
     """Call a composite op: what it records has the line of the call, and so do its errors."""
     token = current.set(current.get().changed(line=line))
     try:
+        op.check_names(kwargs)
         return op.expand(*args, **kwargs)  # type: ignore[misc]
     except ChainruleError as error:
         raise located(error, op, args, line) from None
