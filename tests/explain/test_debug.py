@@ -10,6 +10,7 @@ import pytest
 import chainrule as cr
 from chainrule.record.state import PLAIN, current
 from chainrule.record.watch import Kept
+from tests.explain.planted_nan import BACKWARD, FORWARD, planted
 
 
 @pytest.fixture(autouse=True)
@@ -137,6 +138,27 @@ def test_what_was_recorded_before_is_told_from_what_its_rules_keep(kind):
     assert error.report.first.node.op.name == "sqrt"
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("plants", [FORWARD, BACKWARD], ids=["forward", "backward"])
+def test_plants_in_random_programs_recorded_before(plants):
+    rng, seen = np.random.default_rng(3), 0
+    for number in range(0, 60, 2):
+        plant = planted(number, rng, plants)
+        try:
+            pullback = plant and cr.vjp(plant.function, *plant.arguments)[1]
+        except (cr.ChainruleError, ValueError):
+            continue
+        with cr.debug():
+            try:
+                if pullback:
+                    pullback(1.0)
+            except cr.NonFiniteGradient as error:
+                first = error.report.first
+                assert (first.line.number, first.role) == (plant.line, "creator")
+                seen += 1
+    assert seen > 15
+
+
 def test_an_overflow_recorded_before_is_not_blamed_on_what_is_not_known():
     x = cr.variable(0.0, name="x")
     y = np.exp(x * 1000 + 2000) * 2.0
@@ -154,6 +176,18 @@ def test_only_forward_mode_overflows():
     with cr.debug(), pytest.raises(cr.NonFiniteGradient, match="tangent of `f` is inf") as caught:
         cr.jvp(f, (1.0,), (1e200,))
     assert caught.value.report.first.node.op.name == "multiply"
+
+
+@pytest.mark.parametrize("kind", ["grad", "backward"])
+def test_a_rule_that_refuses_a_nan_is_not_to_blame(kind):
+    def f(A):
+        B = cr.logm(A @ A.T)
+        y = np.sqrt(B - B)
+        return np.sum(y)
+
+    A = np.array([[2.0, 0.5], [0.1, 3.0]])
+    line = inspect.getsourcelines(f)[1] + 2
+    raised((lambda: cr.grad(f)(A)) if kind == "grad" else f(cr.variable(A)).backward, line)
 
 
 def test_a_random_function_is_told_of_the_run_that_failed():

@@ -315,6 +315,17 @@ def test_a_composite_op_and_a_custom_function_are_named_with_the_line_of_the_cal
     assert cr.find_nonfinite(g, np.ones(3)).first.line.number == line_of(g, "corrcoef")
 
 
+def test_a_rule_that_refuses_nan_is_a_carrier():
+    def f(A):
+        B = cr.logm(A @ A.T)
+        y = np.sqrt(B - B)
+        return np.sum(y)
+
+    report = cr.find_nonfinite(f, np.array([[2.0, 0.5], [0.1, 3.0]]))
+    assert (report.first.node.op.name, report.first.role) == ("sqrt", "creator")
+    assert "logm" in {e.node.op.name for e in report.carriers}
+
+
 def test_several_outputs_of_any_type():
     report = cr.find_nonfinite(lambda x: {"a": np.log(x), "n": x > 0, "b": x}, np.array([0.0, 1.0]))
     assert [r.what for r in report.results] == ["value", "gradient"]
@@ -356,6 +367,15 @@ def test_a_recorded_graph_runs_again_on_other_inputs():
     saved = cr.Graph.from_json(graph.to_json())
     again = find_nonfinite_in(saved, np.array([1.0, 0.0]))
     assert again.first.line.number == report.first.line.number
+
+
+def test_a_graph_by_its_formal_definition():
+    functions = {3: lambda a, b: np.log(a) * b}
+    graph = cr.Graph.define({1: 1, 2: 1, 3: 1}, [(1, 3), (2, 3)], functions)
+    report = find_nonfinite_in(graph, 0.0, 1.0)
+    assert (report.first.role, report.first.kind) == ("creator", "-inf")
+    assert report.cure.key == "a function of your own"
+    assert not find_nonfinite_in(graph, 1.0, 1.0)
 
 
 def test_replay_keeps_every_value():

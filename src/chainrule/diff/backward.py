@@ -23,8 +23,13 @@ def backward(self: Variable, seed: Any = None) -> None:
     start = seed_for(self, seed)
     order = order_above([self.node])
     with np.errstate(all="ignore"):
-        adjoints = reverse_twice(order, {self.node: start})
         debug = current.get().debug
+        try:
+            adjoints = reverse_twice(order, {self.node: start})
+        except ValueError:  # LAPACK refuses a NaN
+            if debug is not None:
+                debug.leaves(self, order, start, None)
+            raise
         if debug is not None:
             debug.leaves(self, order, start, adjoints)
         for node, found in adjoints.items():

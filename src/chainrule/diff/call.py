@@ -90,10 +90,15 @@ class Call:
                 have = adjoints.get(out.node)
                 adjoints[out.node] = seed if have is None else have + seed
         prepare = on_variables if record or self.recorded else None
-        with np.errstate(all="ignore"), recording(inside=False):
-            found = reverse_twice(self.order, adjoints, prepare)
-        pulled = [None if v is None else unmasked(found.get(v.node)) for v in self.inputs]
         debug = current.get().debug
+        try:
+            with np.errstate(all="ignore"), recording(inside=False):
+                found = reverse_twice(self.order, adjoints, prepare)
+        except ValueError:  # LAPACK refuses a NaN
+            if debug is not None:
+                debug.pulled(self, adjoints, None)
+            raise
+        pulled = [None if v is None else unmasked(found.get(v.node)) for v in self.inputs]
         if debug is not None:
             debug.pulled(self, adjoints, pulled)
         return pulled

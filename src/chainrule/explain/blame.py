@@ -9,7 +9,7 @@ computed from is not blamed: a log(0) in the branch that `where` did not take is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ import numpy as np
 from chainrule.core.masked import plain
 from chainrule.core.node import Node
 from chainrule.core.parts import Parts
-from chainrule.diff.reverse import contributions, fit
+from chainrule.diff.reverse import Adjoints, contributions, fit
 from chainrule.errors import DerivativeError
 from chainrule.explain.lanes import (
     Lanes,
@@ -57,7 +57,8 @@ class Event:
 
     In the forward pass it is the value of `node`.  In the backward pass it is what `node` added to
     the adjoint of `parent`.  `role` is "creator" (all it was computed from is finite), "carrier",
-    or "input", "constant", "seed": it came with what was given.
+    or "input", "constant", "seed": it came with what was given; "unknown" if nothing of what it was
+    computed from was kept.
     """
 
     node: Node
@@ -88,6 +89,32 @@ class Event:
     def origin(self) -> bool:
         """Whether it began here."""
         return self.role != "carrier"
+
+
+def every_adjoint(
+    order: Sequence[Node], seeds: Mapping[Node, Any], bound: Callable[[Node], Node]
+) -> Adjoints:
+    """`reverse`, which keeps every adjoint and does not stop at a rule that refuses a NaN."""
+    adjoints = dict(seeds)
+    for node in reversed(order):
+        g = adjoints.get(node)
+        if node.rule is None or g is None:
+            continue
+        for parent, c in zip(node.parents, contributed(g, bound(node)), strict=True):
+            if c is not None:
+                before, c = adjoints.get(parent), fit(c, parent)
+                adjoints[parent] = c if before is None else before + c
+    return adjoints
+
+
+def contributed(g: Any, node: Node) -> Sequence[Any]:
+    """What a node adds to its parents; NaN if its rule refuses an adjoint that is not finite."""
+    try:
+        return contributions(g, node)
+    except ValueError:  # SciPy and LAPACK: "array must not contain infs or NaNs"
+        if not not_finite(g).any():
+            raise
+        return [np.full(p.shape, np.nan, p.dtype) for p in node.parents]
 
 
 def kind_of(number: Any) -> str:
@@ -146,7 +173,7 @@ class Walk:
             return
         try:
             with np.errstate(all="ignore"):
-                found = contributions(g, self.known.bound(node))
+                found = contributed(g, self.known.bound(node))
                 fitted = [
                     None if c is None else fit(c, p)
                     for p, c in zip(node.parents, found, strict=True)
@@ -287,6 +314,8 @@ class Walk:
             for operand, bad in causes:
                 self._blame_operand(node, operand, bad)
             role = "creator" if created.any() or not causes else "carrier"
+            if node.rule.active and not self.known.operands(node):
+                role = "unknown"
             lanes = created if created.any() else lanes
         index = first_lane(lanes)
         event = Event(
@@ -311,7 +340,7 @@ class Walk:
             for b in bad.values():
                 touched = touched | spread(b, node.shape)
             bad = {i: b & folded(lanes, b.shape) for i, b in bad.items()}
-            created = lanes & ~touched
+            created = lanes & ~touched & (value is not None)
         else:
             created = np.zeros_like(lanes)
         found = self._taken(node, operands, value, lanes, bad)

@@ -346,8 +346,8 @@ cure("an overflow", "",
      "scale the data down first (x / np.max(np.abs(x))), or work with logarithms",
      _overflows)  # fmt: skip
 cure("a function of your own", "",
-     "a cr.Function gave it",
-     "look at its forward and backward with the operands above",
+     "a function of your own gave it",
+     "look at its value and its derivative at the operands above",
      lambda c: c.op and c.op not in OPS)  # fmt: skip
 cure("none", "",
      "",

@@ -14,10 +14,10 @@ from chainrule.core.order import dfs_order
 from chainrule.core.parts import Parts
 from chainrule.diff.call import Call
 from chainrule.diff.forward import forward
-from chainrule.diff.reverse import Adjoints, reverse
+from chainrule.diff.reverse import Adjoints
 from chainrule.errors import ChainruleError, NonFiniteGradient
-from chainrule.explain.blame import Event
-from chainrule.explain.lanes import Operand, first_lane, not_finite
+from chainrule.explain.blame import Event, every_adjoint
+from chainrule.explain.lanes import Operand, all_known, first_lane, not_finite
 from chainrule.explain.nonfinite import NonFinite, Result, input_name, report
 from chainrule.explain.origins import examined
 from chainrule.record.state import State, current, recording
@@ -50,22 +50,20 @@ class debug:  # noqa: N801 - called like a function: cr.debug()
 class Checks:
     """What the walks of `diff` call when they have found a gradient."""
 
-    def pulled(self, call: Call, seeds: Adjoints, found: Sequence[Any]) -> None:
-        """After reverse mode: `found` holds an adjoint per input of the call."""
-        if not any(g is not None and not_finite(g).any() for g in found):
+    def pulled(self, call: Call, seeds: Adjoints, found: Sequence[Any] | None) -> None:
+        """After reverse mode: `found` holds an adjoint per input, None if a rule gave up."""
+        if found is not None and not any(g is not None and not_finite(g).any() for g in found):
             return
-        inputs = [v.node for v in call.inputs if v is not None]
-        known = Recorded(call.order, _outputs(call), inputs, seeds)
-        known.values.update({v.node: v._value for v in call.inputs if v is not None})
-        _refuse(known, getattr(call.f, "__name__", "f"), _input_names(call))
+        known = Recorded(call.order, _outputs(call), _inputs(call), seeds)
+        _refuse(known, getattr(call.f, "__name__", "f"), _input_names(call), failed=found is None)
 
-    def leaves(self, y: Variable, order: Sequence[Node], seed: Any, found: Adjoints) -> None:
-        """After `y.backward()`: `found` holds the adjoints of the leaves."""
-        inputs = [n for n in found if isinstance(n, Leaf)]
-        if not any(not_finite(found[n]).any() for n in inputs):
+    def leaves(self, y: Variable, order: Sequence[Node], seed: Any, found: Adjoints | None) -> None:
+        """After `y.backward()`: `found` holds the leaves' adjoints, None if a rule gave up."""
+        if found is not None and not any(not_finite(g).any() for g in found.values()):
             return
+        inputs = {n: None for n in order if isinstance(n, Leaf)}
         known = Recorded(order, {y.node: y._value}, inputs, {y.node: seed})
-        _refuse(known, "" if y.name is None else str(y.name), {})
+        _refuse(known, "" if y.name is None else str(y.name), {}, failed=found is None)
 
     def pushed(self, call: Call, tangents: Mapping[Node, Any], found: Sequence[Any]) -> None:
         """After forward mode: `found` holds a tangent per output of the call."""
@@ -78,18 +76,24 @@ class Checks:
             if isinstance(out, Variable) and lanes is not None and lanes.any():
                 ones = lanes.astype(out.dtype)
                 seeds[out.node] = Masked(ones, lanes) if lanes.ndim else ones[()]
-        inputs = [v.node for v in call.inputs if v is not None]
-        known = Recorded(call.order, outputs, inputs, seeds)
-        known.values.update({v.node: v._value for v in call.inputs if v is not None})
+        known = Recorded(call.order, outputs, _inputs(call), seeds)
         name = getattr(call.f, "__name__", "f")
         _refuse(known, name, _input_names(call), tangents)
 
 
 CHECKS = Checks()
+NOT_FOUND = (
+    "a gradient is not finite, and where that began cannot be told: it does not happen again when "
+    "the walk is repeated on arrays.\n  ask cr.find_nonfinite."
+)
 
 
 def _outputs(call: Call) -> dict[Node, Any]:
     return {o.node: o._value for o in call.outputs if isinstance(o, Variable)}
+
+
+def _inputs(call: Call) -> dict[Node, Any]:
+    return {v.node: v._value for v in call.inputs if v is not None}
 
 
 def _input_names(call: Call) -> dict[Node, str]:
@@ -106,15 +110,21 @@ def _refuse(
     name: str,
     names: dict[Node, str],
     tangents: Mapping[Node, Any] | None = None,
+    failed: bool = False,
 ) -> None:
-    """Raise, with the report on the gradients alone: a value that is not finite is no gradient."""
+    """Raise, with the report on the gradients alone: a value that is not finite is no gradient.
+
+    A walk that `failed` for another reason than a NaN raises its own error.
+    """
     with recording(debug=None, tracing=None, inside=False), np.errstate(all="ignore"):
         known.outputs = []
         found = report(known, name, names)
         if tangents is not None and not found:
             found = _of_tangents(known, name, tangents)
+        if failed and not found:
+            return
         found = replace(found, outputs=tuple(known.seeded))
-        raise NonFiniteGradient(str(found), found)
+        raise NonFiniteGradient(str(found) if found else NOT_FOUND, found)
 
 
 class Recorded:
@@ -125,20 +135,22 @@ class Recorded:
         self,
         walked: Sequence[Node],
         outputs: Mapping[Node, Any],
-        inputs: Sequence[Node],
+        inputs: Mapping[Node, Any],
         seeds: Adjoints,
     ):
-        self.walked, self.inputs = walked, inputs
+        self.walked, self.inputs = walked, list(inputs)
         self.outputs: Sequence[Node] = list(outputs)
         self.order = dfs_order(self.outputs, _below)
-        self.values: dict[Node, Any] = dict(outputs)
+        self.values: dict[Node, Any] = {
+            n: v for n, v in {**inputs, **outputs}.items() if v is not None
+        }
         self.suspects: set[Node] = set()
         with np.errstate(all="ignore"):
             self._gather()
         self.seeded = {node: _bare(g) for node, g in seeds.items()}
         with recording(debug=None, tracing=None, inside=False), np.errstate(all="ignore"):
             try:
-                self.adjoints = reverse(walked, dict(self.seeded), keep=True)
+                self.adjoints = every_adjoint(walked, self.seeded, self.bound)
             except ChainruleError:  # a rule that needs the history of its adjoint
                 self.adjoints = dict(self.seeded)
 
@@ -162,7 +174,7 @@ class Recorded:
     def _complete(self, node: Node) -> None:
         """The value of a node that did not keep it, computed again if every operand is known."""
         operands = self.operands(node)
-        if len(operands) == len(node.rule.active) and all(o.value is not None for o in operands):
+        if all_known(node, operands):
             out = node.op.forward(*(o.value for o in operands), **node.attrs)
             self.values[node] = out if isinstance(out, tuple) else np.asarray(out)[()]
         elif any(o.suspect or not_finite(o.value).any() for o in operands):

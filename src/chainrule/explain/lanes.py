@@ -95,6 +95,12 @@ def lane_wise(node: Node, operands: Sequence[Operand]) -> bool:
         return False
 
 
+def all_known(node: Node, operands: Sequence[Operand]) -> bool:
+    """Whether every argument is there: a node recorded without them keeps what its rule reads."""
+    every = len(operands) == len(node.rule.active)
+    return every and all(o.value is not None for o in operands)
+
+
 def read_lanes(
     node: Node, operands: Sequence[Operand], out: Any, lanes: Lanes
 ) -> dict[int, Lanes] | None:
@@ -102,7 +108,7 @@ def read_lanes(
 
     `where`, `max` and indexing read some lanes only: a NaN in the others has no part in the result.
     """
-    if any(o.value is None for o in operands) or node.dtype == OBJECT or not _selects(node):
+    if not all_known(node, operands) or node.dtype == OBJECT or not _selects(node):
         return None
     values = [o.value for o in operands]
     active = tuple(not isinstance(v, tuple) and Spec.of(v).dtype.kind in "fc" for v in values)

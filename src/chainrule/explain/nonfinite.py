@@ -12,9 +12,8 @@ from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.late import late
 from chainrule.core.masked import plain
 from chainrule.core.node import Node
-from chainrule.diff.reverse import reverse
 from chainrule.diff.run import Run
-from chainrule.explain.blame import Event, Known, Walk, kind_of
+from chainrule.explain.blame import Event, Known, Walk, every_adjoint, kind_of
 from chainrule.explain.cures import Cure, cure_for
 from chainrule.explain.lanes import Operand, first_lane, not_finite
 from chainrule.explain.origins import examined
@@ -63,8 +62,9 @@ class NonFinite:
 
     @property
     def first(self) -> Event | None:
-        """The first number that is not finite, of those that matter."""
-        return self.events[0] if self.events else None
+        """The first number that is not finite, of those that matter and are understood."""
+        known = (e for e in self.events if e.role != "unknown")
+        return next(known, self.events[0] if self.events else None)
 
     @property
     def creators(self) -> tuple[Event, ...]:
@@ -125,7 +125,7 @@ class OfRun:
         self.seeded: Mapping[Node, Any] = self._seeds(seed)
         self._bound: dict[Node, Node] = {}
         with np.errstate(all="ignore"):
-            self.adjoints = reverse(self.order, dict(self.seeded), self.bound, keep=True)
+            self.adjoints = every_adjoint(self.order, self.seeded, self.bound)
 
     def _seeds(self, seed: Any) -> dict[Node, Any]:
         given = [None] * len(self.outputs) if seed is None else list(seed)

@@ -16,6 +16,7 @@ from chainrule.diff.call import unit
 from chainrule.explain.blame import Event, Known
 from chainrule.explain.lanes import (
     Operand,
+    all_known,
     at_lane,
     first_lane,
     is_nan,
@@ -72,7 +73,7 @@ def _read_here(
 def _how_value(event: Event, operands: Any, by_lane: bool) -> str:
     """How an op came to this value: what the processor says when it computes the lane again."""
     given = [o.value for o in event.operands]
-    if any(v is None for v in given):
+    if not all_known(event.node, event.operands):
         return ""
     if event.role == "carrier":
         return _meeting(event, given) if by_lane else ""
@@ -129,6 +130,8 @@ def _with_local(event: Event, known: Known, by_lane: bool) -> Event:
     bound = known.bound(node)
     if not by_lane:
         lane, local = _column(bound, slot, event.index)
+        if local is not None and np.isnan(local) and event.kind != "NaN":
+            local = None  # 0 × inf of the unit tangent, no entry of the Jacobian
         upstream = event.adjoint
         adjoint = None
         if lane is not None and not isinstance(upstream, Parts):

@@ -22,7 +22,8 @@ CHAIN = 6  # carriers that are named
 CODE = 44  # characters of source
 WIDTH = 100
 ROW = 125  # characters beyond which what happened stands on a line of its own
-WORDS = {"input": "given", "constant": "given", "seed": "given", "creator": "created"}
+WORDS = {"input": "given", "constant": "given", "seed": "given", "creator": "created",
+         "unknown": "unclear"}  # fmt: skip
 
 
 def report_text(report: NonFinite) -> str:
@@ -43,7 +44,7 @@ def report_lines(report: NonFinite) -> list[Styled]:
     lines += _table(_rows(report))
     lines += [[("  carried   ", "dim"), (text, "")] for text in _chains(report)]
     lines += [[(text, "")] for text in _cures(report)]
-    if any(o.value is None for e in report.origins for o in e.operands):
+    if any(e.role == "unknown" or any(o.value is None for o in e.operands) for e in report.origins):
         lines.append([("  what shows as ? was recorded outside cr.debug() and not kept.", "dim")])
     return lines
 
@@ -148,6 +149,8 @@ def _created(event: Event, back: Event | None, names: Names) -> str:
     if event.how == "sum":
         name = _label(event.node, names)
         return f"the contributions to the adjoint of {name} add up to {event.kind}"
+    if event.role == "unknown":
+        return f"{event.node.op.name} of ? gives {event.kind}"
     parts = []
     if event.when == "tangent":
         parts.append(f"the tangent of {event.node.op.name} is {event.kind}")
@@ -199,7 +202,7 @@ def _where(event: Event) -> tuple[str, str]:
 def _table(rows: list[Cells]) -> list[Styled]:
     where = max((len(r[1]) for r in rows), default=0)
     code = max((len(r[2]) for r in rows), default=0)
-    styles = {"created": "wrong", "given": "wrong", "met": "adjoint"}
+    styles = {"created": "wrong", "given": "wrong", "unclear": "wrong", "met": "adjoint"}
     longest = max((len(r[3]) for r in rows), default=0)
     below = 18 + where + code + longest > ROW
     lines: list[Styled] = []
