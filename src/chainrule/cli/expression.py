@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
+from inspect import Parameter, Signature
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -64,6 +66,8 @@ def function_of(text: str, names: list[str]) -> Callable[..., Any]:
         except NameError as error:
             raise ArgumentError(f"{error.name} is used before (… := …) gives it a value") from None
 
+    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    f.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # names the leaves
     return f
 
 
@@ -170,7 +174,7 @@ def named_values(words: list[str]) -> tuple[list[str], list[Any]]:
     """The names and the values of `x=-2 y=[1,2]`."""
     pairs = [word.partition("=") for word in words]
     for name, equals, _ in pairs:
-        if not equals or not name.isidentifier():
+        if not equals or not name.isidentifier() or iskeyword(name):
             raise ArgumentError(f"write a value as name=number, not {name + equals!r}")
     names = [name for name, _, _ in pairs]
     for name in names:

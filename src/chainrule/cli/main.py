@@ -74,7 +74,7 @@ def _grad(options: argparse.Namespace) -> int:
 
     names, values = named_values(options.values)
     f = function_of(options.formula, names)
-    _say(gradient_report(f, options.formula, values, names))
+    _say(gradient_report(f, options.formula, values))
     return 0
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from chainrule.core.graph import Graph
 from chainrule.diff.gradient import grad
 from chainrule.errors import DerivativeError, ShapeError
 from chainrule.explain.check import check_grads
@@ -17,12 +15,10 @@ from chainrule.record.trace import trace
 from chainrule.view.table import shown, table_text
 
 
-def gradient_report(
-    f: Callable[..., Any], formula: str, values: Sequence[Any], names: Sequence[str]
-) -> str:
+def gradient_report(f: Callable[..., Any], formula: str, values: Sequence[Any]) -> str:
     """Value, table of values and adjoints, and how well it agrees with central differences."""
     with np.errstate(all="ignore"):  # an infinity or a NaN is there to be seen
-        graph = named(trace(f, *values), names)
+        graph = trace(f, *values)
         run = graph.forward(*values)
         out = run.value(graph.outputs[0])
     if len(graph.outputs) != 1 or np.shape(out) != ():
@@ -47,13 +43,6 @@ def gradient_report(
             "",
         ]
     )
-
-
-def named(graph: Graph, names: Sequence[str], title: str = "f") -> Graph:
-    """The graph with its leaves and itself called as the user calls them."""
-    for leaf, name in zip(graph.leaves, names, strict=True):
-        leaf.name = name
-    return replace(graph, name=title)
 
 
 def density(x: Any, mu: Any, sigma: Any) -> Any:

@@ -30,7 +30,6 @@ def add_step(commands: Any) -> None:
 
 def run_step(options: argparse.Namespace) -> int:
     from chainrule.cli.expression import function_of, named_values
-    from chainrule.cli.report import named
     from chainrule.record.trace import trace
     from chainrule.view.steps import step_lines
     from chainrule.view.styled import say
@@ -39,7 +38,7 @@ def run_step(options: argparse.Namespace) -> int:
     formula = options.formula.strip()
     names, values = named_values(options.values)
     with np.errstate(all="ignore"):  # an infinity or a NaN is there to be seen
-        graph = named(trace(function_of(formula, names), *values), names)
+        graph = trace(function_of(formula, names), *values)
         out = graph.outputs[0]
         if len(graph.outputs) != 1 or out.shape != ():
             raise ShapeError(
