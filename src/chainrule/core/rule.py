@@ -6,7 +6,8 @@ gradient and a generic argument shuffle would cost more than a small NumPy call:
 
     keep(*inputs, out)    -> what the rules read, stored on the node
     pull(g, node)         -> one contribution per differentiated input      (reverse mode)
-    flow(g, node, adjoints)  the same, added to the adjoints of the parents, where `exact`
+    flow(g, node, adjoints, sums)  the same, added to the adjoints of the parents, where `exact`;
+                             in place to those that are `sums` made here
     push(tangents, node)  -> the tangent of the result                      (forward mode)
     lift(node, wrap)      -> the node with what it saved wrapped as Variables, for higher order
 """
@@ -53,7 +54,7 @@ class Rule:
     )  # fmt: skip
     keep: Callable[..., tuple[Any, ...]]
     pull: Callable[[Any, Node], Sequence[Any]]
-    flow: Callable[[Any, Node, dict[Node, Any]], bool] | None
+    flow: Callable[[Any, Node, dict[Node, Any], set[Node]], bool] | None
     push: Callable[[Sequence[Any], Node], Any]
 
     def __init__(self, op: Op, active: tuple[bool, ...], complex_too: bool, exact: bool):
@@ -307,7 +308,7 @@ class InputRules:
         )
 
     def flow(self) -> Function:
-        lines = [f"def flow(g, node, adjoints):\n{self._prologue()}    dropped = False"]
+        lines = [f"def flow(g, node, adjoints, sums):\n{self._prologue()}    dropped = False"]
         for k, i in enumerate(self.on):
             flow = self.flows[i]
             assert flow is not None
@@ -317,7 +318,14 @@ class InputRules:
             lines += [
                 f"    parent = node.{parent_place(k)}",
                 "    before = adjoints.get(parent)",
-                "    adjoints[parent] = c if before is None else before + c",
+                "    if before is None:",
+                "        adjoints[parent] = c",
+                "    elif parent in sums:",
+                "        before += c",
+                "        adjoints[parent] = before",
+                "    else:",
+                "        adjoints[parent] = before + c",
+                "        sums.add(parent)",
             ]
         return _define("\n".join([*lines, "    return dropped"]), "flow", self._scope())
 

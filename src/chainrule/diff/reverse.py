@@ -64,6 +64,7 @@ def reverse_arrays(order: Sequence[Node], seeds: Adjoints) -> Adjoints:
 def _reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:
     """The inner loop; whether a mask was dropped."""
     dropped = False
+    sums: set[Node] = set()  # whose adjoint is an array of our own, to which more can be added
     have, take = adjoints.get, adjoints.pop
     for node in reversed(order):
         rule = node.rule
@@ -72,7 +73,7 @@ def _reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:
         if node.watch is not None:
             node.watch.check(node)
         if rule.flow is not None:
-            dropped |= rule.flow(g, node, adjoints)
+            dropped |= rule.flow(g, node, adjoints, sums)
             continue
         for parent, c in zip(node.parents, rule.pull(g, node)):  # noqa: B905 - strict costs 5%
             if c is None:
