@@ -53,7 +53,8 @@ def _truth(condition: Any) -> Any:
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    return np.where(condition, x, y)[()]
+    out = np.where(condition, x, y)
+    return out if out.ndim else out[()]
 
 
 where = elementwise(

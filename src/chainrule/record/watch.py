@@ -78,10 +78,9 @@ def watch_saved(
 ) -> Watch | None:
     """A Watch over those of the user's arrays that are saved; None when there is none."""
     seen = []
-    for name, value in zip(names, saved, strict=True):
-        within = value if type(value) is tuple else (value,)
+    for i, value in enumerate(saved):
         for array in foreign:
-            for one in within:
-                if one is array and array.size:
-                    seen.append((name, array, fingerprint(array)))
+            held = any(v is array for v in value) if type(value) is tuple else value is array
+            if held and array.size:
+                seen.append((names[i], array, fingerprint(array)))
     return Watch(seen) if seen else None
