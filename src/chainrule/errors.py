@@ -14,7 +14,7 @@ ChainruleError
 ├── DetachError                a gradient would be lost without a word
 ├── ViewWriteError             a write through a view of a Variable        (also a ValueError)
 ├── MutationError              a saved array was changed before backward
-├── NonFiniteGradient          NaN or infinite, under cr.debug()           (a FloatingPointError)
+├── NonFiniteGradient          NaN or infinite, under cr.debug()      (also a FloatingPointError)
 ├── DerivativeError            no derivative exists, or none is written
 │   └── DegenerateError        eigenvalues or singular values coincide
 │       └── NeedsHistoryError  caught by the engine, which then walks another way
