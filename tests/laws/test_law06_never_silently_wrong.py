@@ -313,3 +313,19 @@ def test_complex_gradients_point_uphill():
     with pytest.raises(cr.DerivativeError, match="holomorphic=True"):
         cr.grad(lambda z: z * z)(3.0 + 4.0j)
     np.testing.assert_allclose(cr.grad(lambda z: z * z, holomorphic=True)(3.0 + 4.0j), 6.0 + 8.0j)
+
+
+def test_a_rule_that_refuses_nan_never_meets_one_of_a_dead_lane():
+    """SciPy's Fréchet derivative raises on NaN, and sqrt at 0 has an infinite slope."""
+    taken = np.array([[False, True], [True, True]])
+
+    def f(x):
+        logarithm = cr.logm(np.array([[2.0, 0.3], [0.1, 3.0]]) + x * np.eye(2))
+        apart = logarithm - np.array([[logarithm.value[0, 0], 0.0], [0.0, 0.0]])
+        return np.sum(np.where(taken, np.sqrt(apart), 0.0))
+
+    def without_that_lane(x):
+        logarithm = cr.logm(np.array([[2.0, 0.3], [0.1, 3.0]]) + x * np.eye(2))
+        return np.sum(np.sqrt(logarithm[taken]))
+
+    np.testing.assert_allclose(cr.grad(f)(0.5), cr.grad(without_that_lane)(0.5), rtol=1e-14)

@@ -50,17 +50,20 @@ def reverse_arrays(order: Sequence[Node], seeds: Adjoints) -> Adjoints:
     """`reverse` on plain arrays: how every gradient is computed that is not differentiated again.
 
     Dead lanes are followed as the numeric zeros they hold.  That is the same, unless such a zero
-    meets an infinity; then there is a NaN among the results, and the walk is made again with masks.
+    meets an infinity; then there is a NaN among the results, or a rule refuses it, and the walk is
+    made again with masks.
     """
     adjoints = {node: unmasked(g) for node, g in seeds.items()}
-    dropped = _reverse_numerically(order, adjoints)
+    try:
+        dropped = _reverse_numerically(order, adjoints)
+    except Exception:  # noqa: BLE001 - what is not due to a missing mask is raised again
+        return reverse(order, seeds)
     dropped = dropped or any(type(g) is Masked for g in seeds.values())
     if dropped and any(np.isnan(np.vdot(g, g)) for g in adjoints.values()):
         return reverse(order, seeds)
     return adjoints
 
 
-@names_the_node
 def _reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:
     """The inner loop; whether a mask was dropped."""
     dropped = False
