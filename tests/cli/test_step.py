@@ -4,22 +4,7 @@ import json
 
 import pytest
 
-from chainrule.cli import main
-
 FORMULA = ("step", "(x + y) * z", "x=-2", "y=5", "z=-4")
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*words):
-        try:
-            status = main(words)
-        except SystemExit as stop:  # argparse
-            status = stop.code
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
 
 
 def test_row_15_step_by_step(run):

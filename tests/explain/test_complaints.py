@@ -4,23 +4,17 @@ The rows are those on NaN in the list of complaints: 1 (where), 2 (root of zero)
 (repeated values), and torch's NaN in a double backward.
 """
 
-import inspect
-
 import numpy as np
 import pytest
 
 import chainrule as cr
+from tests.explain.source_lines import line_of
 
 
 @pytest.fixture(autouse=True)
 def _quiet():
     with np.errstate(all="ignore"):
         yield
-
-
-def line_of(function, text):
-    lines, first = inspect.getsourcelines(function)
-    return first + next(i for i, line in enumerate(lines) if text in line)
 
 
 def caught(compute):

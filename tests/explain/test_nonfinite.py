@@ -1,7 +1,6 @@
 """Where a NaN or an infinity began: planted in random programs, and in every kind of function."""
 
 import functools
-import inspect
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ import pytest
 import chainrule as cr
 from chainrule.explain.nonfinite import find_nonfinite_in, replay
 from tests.explain.planted_nan import BACKWARD, FORWARD, planted
+from tests.explain.source_lines import line_of
 
 TRIALS = 200  # in either pass; the slow test makes 500 more
 
@@ -17,12 +17,6 @@ TRIALS = 200  # in either pass; the slow test makes 500 more
 def _quiet():
     with np.errstate(all="ignore"):
         yield
-
-
-def line_of(function, text):
-    """The number of the line of a function that holds this text."""
-    lines, first = inspect.getsourcelines(function)
-    return first + next(i for i, line in enumerate(lines) if text in line)
 
 
 # -- random programs -------------------------------------------------------------------------------

@@ -21,6 +21,9 @@ and nothing else:
 
 `reach(alive, x_spec, **attrs)` of an op with one input tells which lanes of x some live lane of the
 result depends on; elementwise and selecting ops need none.
+
+`usually` of an op recorded as others (`expand`): called with so many arguments and no keyword, it
+is just the op of that name.
 """
 
 from __future__ import annotations
@@ -157,6 +160,7 @@ class Op:
     outputs: int = 1
     view: bool = False
     expand: Function | None = None
+    usually: tuple[int, str] | None = None
     reference: Function | None = None
     variant: Function | None = None
     reach: Function | None = None

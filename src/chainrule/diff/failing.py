@@ -26,17 +26,16 @@ def names_the_node(walk: Callable[P, R]) -> Callable[P, R]:
             mine = error.__traceback__.tb_next if error.__traceback__ else None
             node = mine.tb_frame.f_locals.get("node") if mine else None
             if isinstance(node, Node) and node.line is not None:
-                _say_where(error, node)
+                _say_where(error, node.op.name, node.line.shown())
             raise
 
     return named
 
 
-def _say_where(error: Exception, node: Node) -> None:
-    shown = node.line.shown()  # type: ignore[union-attr]
+def _say_where(error: Exception, op: str, shown: str) -> None:
     if shown in str(error) or any(shown in note for note in getattr(error, "__notes__", ())):
         return
-    where = f"in the derivative of {node.op.name}, recorded at\n  {shown}"
+    where = f"in the derivative of {op}, recorded at\n  {shown}"
     if isinstance(error, ChainruleError):
         error.args = (f"{error}\n  {where}", *error.args[1:])
     else:

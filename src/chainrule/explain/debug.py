@@ -21,7 +21,7 @@ from chainrule.explain.lanes import Operand, all_known, first_lane, not_finite
 from chainrule.explain.nonfinite import NonFinite, Result, input_name, report
 from chainrule.explain.origins import examined
 from chainrule.record.state import State, current, recording
-from chainrule.record.trace import _parameter_names
+from chainrule.record.trace import parameter_names
 from chainrule.record.variable import Variable
 from chainrule.record.watch import Kept
 
@@ -98,7 +98,7 @@ def _inputs(call: Call) -> dict[Node, Any]:
 
 def _input_names(call: Call) -> dict[Node, str]:
     """Each input as the parameter of the function it is, with its place in a container."""
-    parameters = _parameter_names(call.f, max(call.argnums, default=-1) + 1)
+    parameters = parameter_names(call.f, max(call.argnums, default=-1) + 1)
     names: list[str] = []
     for n, structure in zip(call.argnums, call.structures, strict=True):
         names += [f"{parameters[n]}{path}" for path in structure.paths]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.op import Sample, sample
+from chainrule.core.op import Op, Sample, sample
 from chainrule.ops.cumulative import cumprod, cumsum
 from chainrule.ops.define import composite
 from chainrule.ops.joining import as_array
@@ -24,28 +24,21 @@ def _counted(x: Any, where: Any) -> Any:
     return numbers if where is True else np.logical_and(numbers, mask_for(x, where))
 
 
-def _nansum(
-    x: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    x = as_array(x)
-    return sum(x, axis, dtype, keepdims, initial, where=_counted(x, where))
+def _over_numbers(reduction: Op) -> Any:
+    """The reduction over what is not NaN."""
 
+    def reduced(
+        x: Any,
+        axis: Axis = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        x = as_array(x)
+        return reduction(x, axis, dtype, keepdims, initial, where=_counted(x, where))
 
-def _nanprod(
-    x: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    x = as_array(x)
-    return prod(x, axis, dtype, keepdims, initial, where=_counted(x, where))
+    return reduced
 
 
 def _nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
@@ -137,8 +130,10 @@ def _no_such_axis() -> list[Sample]:
     return [sample(_holed(), axis=3)]
 
 
-nansum = composite("nansum", _nansum, samples=_reduced, numpy=(np.nansum,), bad=bad_axes)
-nanprod = composite("nanprod", _nanprod, samples=_reduced, numpy=(np.nanprod,), bad=bad_axes)
+nansum = composite("nansum", _over_numbers(sum), samples=_reduced, numpy=(np.nansum,), bad=bad_axes)
+nanprod = composite(
+    "nanprod", _over_numbers(prod), samples=_reduced, numpy=(np.nanprod,), bad=bad_axes
+)
 nancumsum = composite(
     "nancumsum", _nancumsum, samples=_running, numpy=(np.nancumsum,), bad=_no_such_axis
 )

@@ -44,6 +44,7 @@ numpy_where = composite(
         sample(np.array([True, False])),
     ],
     numpy=(np.where,),
+    usually=(3, "where"),
     doc="What np.where stands for: `where`, or the indices when only a condition is given.",
 )
 

@@ -76,6 +76,7 @@ numpy_reshape = composite(
         sample(draw((2, 3), -2, 2), shape=6, order="A"),
     ],
     numpy=(np.reshape,),
+    usually=(2, "reshape"),
     doc="np.reshape as NumPy calls it; recorded as `reshape`.",
 )
 

@@ -74,36 +74,30 @@ def _refuse(**options: Any) -> None:
             raise UnsupportedError(f"Variables do not go with {option}={value!r}")
 
 
-@with_line
-def asarray(
-    a: Any,
-    dtype: Any = None,
-    order: Any = None,
-    *,
-    device: Any = None,
-    copy: Any = None,
-    **options: Any,
-) -> Any:
-    """As `np.asarray`; a Variable is returned as it is."""
-    if not holds_variable(a):
-        return np.asarray(a, dtype, order, device=device, copy=copy, **options)
-    only_device(device)
-    return array(a, dtype, order=order or "K", copy=copy, **options)
+def _conversion(function: Any) -> Any:
+    """`np.asarray` or `np.asanyarray`; a Variable is returned as it is."""
+
+    @with_line
+    @wraps(function)
+    def convert(
+        a: Any,
+        dtype: Any = None,
+        order: Any = None,
+        *,
+        device: Any = None,
+        copy: Any = None,
+        **options: Any,
+    ) -> Any:
+        if not holds_variable(a):
+            return function(a, dtype, order, device=device, copy=copy, **options)
+        only_device(device)
+        return array(a, dtype, order=order or "K", copy=copy, **options)
+
+    return convert
 
 
-def asanyarray(
-    a: Any,
-    dtype: Any = None,
-    order: Any = None,
-    *,
-    device: Any = None,
-    copy: Any = None,
-    **options: Any,
-) -> Any:
-    """As `np.asanyarray`; a Variable is returned as it is."""
-    if not holds_variable(a):
-        return np.asanyarray(a, dtype, order, device=device, copy=copy, **options)
-    return asarray(a, dtype, order, device=device, copy=copy, **options)
+asarray = _conversion(np.asarray)
+asanyarray = _conversion(np.asanyarray)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, **options: Any) -> Any:

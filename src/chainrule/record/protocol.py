@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _by_numpy: dict[Any, Op] = {}
 _plans: dict[Any, Plan] = {}
 SETTINGS = frozenset({int, float, bool, str, type(None)})  # their types
-STANDS_FOR = {(np.where, 3): "where", (np.reshape, 2): "reshape"}  # with so many arguments
 _parameters: dict[Any, dict[str, Any]] = {}
 ufunc_makers: dict[np.ufunc, Any] = {}  # of elementwise ops of one input met so far
 REDUCTIONS = {
@@ -209,7 +208,8 @@ class Plan:
 def _plan(op: Op, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     """Remember how such a call is made, if the op takes its arguments as NumPy does."""
     key = func, len(args), *kwargs
-    op = OPS[STANDS_FOR.get(key, op.name)]
+    if op.usually is not None and op.usually[0] == len(args) and not kwargs:
+        op = OPS[op.usually[1]]
     names = (*list(_parameters_of(func))[len(op.inputs) : len(args)], *kwargs)
     needed = {name for name, value in op.attrs.items() if value is inspect.Parameter.empty}
     simple = op.expand is None and not op.variadic and "where" not in names

@@ -55,7 +55,7 @@ def trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
     Numbers and arrays among the arguments, also inside containers, become leaves named after the
     parameters of f; everything else is passed as it is.  Keyword arguments are constants.
     """
-    names = _parameter_names(f, len(args))
+    names = parameter_names(f, len(args))
     passed, leaves, structures = [], [], []
     for name, arg in zip(names, args, strict=True):
         values, structure = flatten(arg)
@@ -90,7 +90,7 @@ def trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
     )
 
 
-def _parameter_names(f: Callable[..., Any], count: int) -> list[str]:
+def parameter_names(f: Callable[..., Any], count: int) -> list[str]:
     """The names of the first `count` positional parameters; *args are numbered."""
     try:
         parameters = list(inspect.signature(f).parameters.values())
