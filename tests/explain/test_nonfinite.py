@@ -320,6 +320,28 @@ def test_a_rule_that_refuses_nan_is_a_carrier():
     assert "logm" in {e.node.op.name for e in report.carriers}
 
 
+def test_a_function_that_stops_is_reported_on_until_there():
+    def f(A):
+        B = np.sqrt(A)
+        w, _ = np.linalg.eigh(B)
+        return np.sum(np.linalg.svd(np.diag(w))[1])
+
+    report = cr.find_nonfinite(f, np.array([[1.0, 0.0], [0.0, -1.0]]))
+    assert isinstance(report.stopped, cr.LinearAlgebraError)
+    assert (report.first.node.op.name, report.first.role) == ("sqrt", "creator")
+    assert report.first.line.number == line_of(f, "sqrt")
+    assert {r.what for r in report.results} == {"value"}
+    assert "SVD did not converge" in str(report).splitlines()[0]
+
+
+def test_a_function_that_stops_for_another_reason_raises_its_own_error():
+    def f(x):
+        assert np.all(np.log(x) < 0), "not a density"
+
+    with pytest.raises(AssertionError, match="not a density"):
+        cr.find_nonfinite(f, np.array([2.0, 0.5]))
+
+
 def test_several_outputs_of_any_type():
     report = cr.find_nonfinite(lambda x: {"a": np.log(x), "n": x > 0, "b": x}, np.array([0.0, 1.0]))
     assert [r.what for r in report.results] == ["value", "gradient"]

@@ -161,3 +161,21 @@ def test_bits_of_comparisons():
     np.testing.assert_array_equal((~low).value, [True, False, False])
     with pytest.raises(cr.DTypeError, match="bitwise_and"):
         x & x
+
+
+def test_a_trace_copies_an_array_once_until_it_is_changed():
+    W = np.eye(2)
+
+    def f(x):
+        y = W @ (W @ x)
+        W[0, 0] = 3.0
+        return np.sum(W @ y)
+
+    graph = cr.trace(f, np.ones(2))
+    first, second, third = [
+        n.args[0] for n in graph.nodes if not n.is_leaf and n.op.name == "matmul"
+    ]
+    assert first is second
+    assert first is not third
+    assert first[0, 0] == 1.0
+    assert graph.forward(np.ones(2)).outputs == 4.0

@@ -79,3 +79,10 @@ def test_no_more_lines_for_a_large_graph():
     assert "299 more times" in str(report)
     assert "… and 297 more." in str(report)
     assert len(str(report).splitlines()) < 14
+
+
+def test_rich_shows_the_same_words_in_colour():
+    report = cr.find_nonfinite(loss, np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    shown = report.__rich__()
+    assert [line.rstrip() for line in shown.plain.splitlines()] == str(report).splitlines()
+    assert any(span.style == "bold red" for span in shown.spans)

@@ -29,17 +29,16 @@ def edge_bounds(flow: Flow, measure: Measure) -> list[float] | None:
     It is the largest singular value of the local Jacobian; at the input the length of the column
     of the entry, or along the direction, that is asked for.
     """
-    pairs = [
-        (flow.nodes[flow.tail[e]], child)
-        for v, child in enumerate(flow.nodes)
-        for e in flow.edges_into(v)
-    ]
-    if not all(n.dtype.kind == "f" and n.size for n in flow.nodes):
-        return None
-    if sum(child.size for _, child in pairs) > PULLS:
-        return None
-    if any(child.size * parent.size > WIDEST for parent, child in pairs):
-        return None
+    pairs: list[tuple[Node, Node]] = []
+    pulls = 0
+    for v, child in enumerate(flow.nodes):
+        parents = [flow.nodes[flow.tail[e]] for e in flow.edges_into(v)]
+        pulls += child.size * len(parents)
+        if pulls > PULLS or child.dtype.kind != "f" or not child.size:
+            return None
+        if any(child.size * parent.size > WIDEST for parent in parents):
+            return None
+        pairs += [(parent, child) for parent in parents]
     bounds = [_bound(flow, measure, parent, child) for parent, child in pairs]
     outputs = [norm(flow.seeds[flow.nodes[p]]) for p in flow.tail[len(bounds) :]]
     found = [*bounds, *outputs]

@@ -17,7 +17,7 @@ from chainrule.errors import ArgumentError, DerivativeError
 from chainrule.explain.amplify import adds, condition_number, derivative_condition
 from chainrule.explain.extended import Extended, replay_extended
 from chainrule.explain.gap import gap
-from chainrule.explain.near_kinks import Kink, kink_near
+from chainrule.explain.near_kinks import NearKink, kink_near
 from chainrule.record.trace import trace
 
 NEAR = 1e-6  # of the size of an op's inputs
@@ -41,7 +41,7 @@ class NodeCondition:
     error: float | None
     before: float
     adjoint_error: float | None
-    kink: Kink | None
+    kink: NearKink | None
     unmeasured: str = ""
     _run: Run = field(default=None, repr=False)  # type: ignore[assignment]
 

@@ -14,7 +14,7 @@ from chainrule.core.containers import flatten
 from chainrule.core.graph import Graph
 from chainrule.core.late import late
 from chainrule.core.node import Line, Node, StoredLine
-from chainrule.diff.run import Run
+from chainrule.diff.run import Run, recorded_run
 from chainrule.errors import ArgumentError, DTypeError, GraphError
 from chainrule.explain.contributions import Contributions, contributions_of
 from chainrule.explain.depth import Depth, depth_of
@@ -22,7 +22,7 @@ from chainrule.explain.flow import Flow, flow_between
 from chainrule.explain.measure import Measure, measure_of
 from chainrule.explain.paths import Path, count_paths, heaviest_paths
 from chainrule.explain.status import Cut, Kink, Status, cuts_from, kinks_of, statuses
-from chainrule.record.trace import becomes_leaf, trace
+from chainrule.record.trace import becomes_leaf
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,7 @@ def _run(f: Callable[..., Any] | Graph | Run, args: tuple[Any, ...]) -> Run:
         if args:
             raise ArgumentError("a run has its values already; pass the graph to choose others")
         return f
-    graph = f if isinstance(f, Graph) else trace(f, *args)
-    return graph.forward(*args)
+    return f.forward(*args) if isinstance(f, Graph) else recorded_run(f, *args)
 
 
 def _explained(

@@ -20,7 +20,7 @@ FINEST = 1074  # halvings of 1 down to the smallest number
 
 
 @dataclass(frozen=True, slots=True)
-class Kink:
+class NearKink:
     """`distance` is 0 at the kink itself; `lanes` counts the entries near it, `lane` is nearest."""
 
     distance: float
@@ -28,7 +28,7 @@ class Kink:
     lanes: int
 
 
-def kink_near(run: Run, node: Node, near: float) -> Kink | None:
+def kink_near(run: Run, node: Node, near: float) -> NearKink | None:
     """The nearest kink within `near` × the size of the inputs (at least 1); None if there is none.
 
     A distance can be measured only where the op finds its kinks from the inputs themselves.  A tie
@@ -51,13 +51,13 @@ def kink_near(run: Run, node: Node, near: float) -> Kink | None:
         return _nearest(at, widest)
 
 
-def _nearest(at: Any, widest: float) -> Kink | None:
+def _nearest(at: Any, widest: float) -> NearKink | None:
     exact = at(0.0)
     first = int(np.floor(np.log2(widest))) if 0 < widest < np.inf else -FINEST
     hits = [at(2.0 ** (first - k)) for k in range(MISSES)]
     close = np.logical_or.reduce([np.broadcast_to(h, exact.shape) for h in (exact, *hits)])
     if exact.any():
-        return Kink(0.0, _first(exact), int(close.sum()))
+        return NearKink(0.0, _first(exact), int(close.sum()))
     if not close.any():
         return None
     distance, mask, level, missed = 0.0, close, first, 0
@@ -67,7 +67,7 @@ def _nearest(at: Any, widest: float) -> Kink | None:
         if hit.any():
             distance, mask = 2.0 ** (level - 1), hit  # rounding moves by half a spacing
         level -= 1
-    return Kink(distance, _first(mask), int(close.sum()))
+    return NearKink(distance, _first(mask), int(close.sum()))
 
 
 def _first(mask: Any) -> tuple[int, ...]:

@@ -12,13 +12,13 @@ from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.late import late
 from chainrule.core.masked import plain
 from chainrule.core.node import Node
-from chainrule.diff.run import Run
+from chainrule.diff.run import Run, completed_run
 from chainrule.explain.blame import Event, Known, Walk, every_adjoint, kind_of
 from chainrule.explain.cures import Cure, cure_for
 from chainrule.explain.lanes import Operand, first_lane, not_finite
 from chainrule.explain.origins import examined
 from chainrule.record.state import recording
-from chainrule.record.trace import trace
+from chainrule.record.trace import Trace, trace
 
 FEW = 8  # origins whose cure is looked up
 NEAR = 4  # steps in which a pattern such as log(sum(exp(x))) is looked for
@@ -56,6 +56,7 @@ class NonFinite:
     harmless: tuple[Node, ...] = ()  # values that are not finite, and that no result depends on
     outputs: tuple[Node, ...] = ()
     names: Mapping[Node, str] = field(default_factory=dict)  # of inputs that have none themselves
+    stopped: Exception | None = None  # what ended the computation before it had a result
 
     def __bool__(self) -> bool:
         return bool(self.results)
@@ -87,6 +88,7 @@ class NonFinite:
 
     __str__ = late("chainrule.view.nonfinite", "report_text")
     __repr__ = late("chainrule.view.nonfinite", "report_text")
+    __rich__ = late("chainrule.view.nonfinite", "report_rich")
     _repr_html_ = late("chainrule.view.nonfinite", "report_html")
 
 
@@ -94,11 +96,30 @@ def find_nonfinite(f: Callable[..., Any], *args: Any, **kwargs: Any) -> NonFinit
     """Run f and its gradient here, and say where the first NaN or infinity comes from.
 
     Outputs, and gradients with respect to every array among the arguments, are asked for; where f
-    has several outputs, the gradient of their sum.  What no result depends on is not blamed.
+    has several outputs, the gradient of their sum.  What no result depends on is not blamed.  Where
+    f ends in an error, as LAPACK does on a NaN, the values it had computed by then are asked for.
     """
+    tracing = Trace(keep=True)
     with recording(debug=None), np.errstate(all="ignore"):
-        graph = trace(f, *args, **kwargs)
-    return find_nonfinite_in(graph, *args)
+        try:
+            graph = tracing.record(f, args, kwargs)
+        except Exception as error:
+            found = _until_stopped(f, tracing, error)
+            if not found:
+                raise
+            return found
+        run = completed_run(graph, tracing.known())
+    return report(OfRun(run), graph.name)
+
+
+def _until_stopped(f: Callable[..., Any], tracing: Trace, error: Exception) -> NonFinite:
+    """The report on what a call had computed before it raised: its values, and no gradient."""
+    known = tracing.known()
+    bad = [node for node, value in known.items() if not_finite(value).any()]
+    used = {parent for node in bad for parent in inputs_of(node)}
+    graph = tracing.graph(f, [node for node in bad if node not in used])
+    found = report(OfRun(completed_run(graph, known), gradients=False), graph.name)
+    return replace(found, stopped=error)
 
 
 def find_nonfinite_in(graph: Graph, *values: Any, seed: Any = None) -> NonFinite:
@@ -116,13 +137,13 @@ def replay(f: Callable[..., Any] | Graph, *inputs: Any) -> Run:
 class OfRun:
     """What is known of a run of a graph: everything."""
 
-    def __init__(self, run: Run, seed: Any = None):
+    def __init__(self, run: Run, seed: Any = None, gradients: bool = True):
         graph = run.graph
         self.run = run
         self.order = graph.nodes
         self.outputs: Sequence[Node] = [o for o in graph.outputs if o.dtype.kind in "fc"]
-        self.inputs: Sequence[Node] = [*graph.leaves, *graph.captured]
-        self.seeded: Mapping[Node, Any] = self._seeds(seed)
+        self.inputs: Sequence[Node] = [*graph.leaves, *graph.captured] if gradients else []
+        self.seeded: Mapping[Node, Any] = self._seeds(seed) if gradients else {}
         self._bound: dict[Node, Node] = {}
         with np.errstate(all="ignore"):
             self.adjoints = every_adjoint(self.order, self.seeded, self.bound)

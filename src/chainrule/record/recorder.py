@@ -129,9 +129,10 @@ def node_of(
     state = current.get()
     tracing = state.tracing
     if tracing is not None:
-        every = tuple([tracing.node_of(a) if type(a) is variable else constant(a) for a in args])
+        every = tuple([tracing.operand(a) for a in args])
         through = tuple([every[i] for i in rule.positions])
-        return Node(rule, through, saved, attrs, shape, dtype, line[0], line[1], every)
+        made = Node(rule, through, saved, attrs, shape, dtype, line[0], line[1], every)
+        return tracing.noted(made, out)
     watch = None
     if foreign and saved:
         watch = watch_saved(rule.saved_names, saved, foreign)
@@ -165,14 +166,12 @@ def _component(
     rule = rule_for(item, (bool(whole.rule.positions) and part.dtype.kind in "fc",))
     parents = (whole,) if rule.positions else ()
     attrs = {"index": index, "count": count}
-    every = (whole,) if current.get().tracing is not None else None
-    line = whole.code, whole.lasti
-    return variable(part, Node(rule, parents, (), attrs, part.shape, part.dtype, *line, every))
-
-
-def constant(value: Any) -> Any:
-    """A constant as a traced graph keeps it: an array is copied, since its owner may change it."""
-    return value.copy() if isinstance(value, np.ndarray) else value
+    tracing = current.get().tracing
+    every = (whole,) if tracing is not None else None
+    node = Node(
+        rule, parents, (), attrs, part.shape, part.dtype, whole.code, whole.lasti, every
+    )  # fmt: skip
+    return variable(part, node if tracing is None else tracing.noted(node, part))
 
 
 def as_operand(value: Any, variable: type[Variable]) -> Any:

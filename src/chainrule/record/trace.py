@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.containers import flatten
+from chainrule.core.containers import Structure, flatten
 from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.node import Node, make_leaf
 from chainrule.core.order import dfs_order
@@ -19,17 +19,92 @@ from chainrule.ops.structure import constant
 from chainrule.record.recorder import as_operand
 from chainrule.record.state import recording
 from chainrule.record.variable import Variable, leaf
+from chainrule.record.watch import fingerprint
 
 NUMBERS = (np.ndarray, np.generic, float, int, complex)
 
 
 class Trace:
-    """What one traced call has met: its own leaves, and Variables it found elsewhere."""
+    """What one traced call has met: its own leaves, and Variables it found elsewhere.
 
-    def __init__(self, leaves: Sequence[Node]):
-        self.leaves = set(leaves)
+    With `keep` it also has, in `kept`, the value of every node recorded by an op; it is there also
+    where the call ended in an error.
+    """
+
+    def __init__(self, keep: bool = False):
+        self.leaves: dict[Node, Any] = {}
         self.captured: dict[Node, Node] = {}
         self.values: dict[Node, Any] = {}
+        self.copies: dict[int, tuple[np.ndarray, Any, np.ndarray]] = {}
+        self.kept: dict[Node, Any] | None = {} if keep else None
+
+    def record(self, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Graph:
+        """Call f, and make a graph of what it did."""
+        passed, structures = [], []
+        for name, arg in zip(parameter_names(f, len(args)), args, strict=True):
+            values, structure = flatten(arg)
+            bare = len(values) == 1 and values[0] is arg
+            made = [
+                _leaf_for(v, f"{name}{path}", bare)
+                for v, path in zip(values, structure.paths, strict=True)
+            ]
+            self.leaves.update((v.node, v._value) for v in made if isinstance(v, Variable))
+            passed.append(structure.unflatten(made))
+            structures.append(structure)
+        with recording(tracing=self, inside=True, line=None):
+            result = f(*passed, **kwargs)
+            found, structure = flatten(result)
+            outputs = [_output_node(v, self) for v in found]
+        if not outputs:
+            raise DerivativeError(
+                f"the traced function returned {result!r}; it must return numbers or arrays"
+            )
+        return self.graph(f, outputs, tuple(structures), structure)
+
+    def graph(
+        self,
+        f: Callable[..., Any],
+        outputs: Sequence[Node],
+        inputs: tuple[Structure, ...] | None = None,
+        result: Structure | None = None,
+    ) -> Graph:
+        """The graph of what was recorded that leads to these nodes."""
+        first = self.leaves | self.values
+        rest = [n for n in dfs_order(outputs, inputs_of) if n not in first]
+        return Graph(
+            nodes=(*first, *rest),
+            leaves=tuple(self.leaves),
+            outputs=tuple(outputs),
+            name=getattr(f, "__name__", type(f).__name__),
+            captured=self.values,
+            inputs=inputs,
+            result=result,
+        )
+
+    def known(self) -> dict[Node, Any]:
+        """Every value there is: of leaves, of captured Variables, and what was kept."""
+        return {**self.values, **self.leaves, **(self.kept or {})}
+
+    def noted(self, node: Node, value: Any) -> Node:
+        """A node just recorded."""
+        if self.kept is not None:
+            self.kept[node] = value
+        return node
+
+    def operand(self, arg: Any) -> Any:
+        """An argument of an op as the graph keeps it: the node of a Variable, or a constant."""
+        if type(arg) is Variable:
+            return self.node_of(arg)
+        return self.copied(arg) if isinstance(arg, np.ndarray) else arg
+
+    def copied(self, array: np.ndarray) -> np.ndarray:
+        """A copy of a constant, since its owner may change it; one for all uses until they do."""
+        original, mark, copy = self.copies.get(id(array), (None, None, array))
+        now = fingerprint(array)
+        if original is not array or mark != now:
+            copy = array.copy()
+            self.copies[id(array)] = array, now, copy
+        return copy
 
     def node_of(self, variable: Variable) -> Node:
         """The node of a Variable in this trace; one recorded before it becomes a captured leaf."""
@@ -55,39 +130,7 @@ def trace(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
     Numbers and arrays among the arguments, also inside containers, become leaves named after the
     parameters of f; everything else is passed as it is.  Keyword arguments are constants.
     """
-    names = parameter_names(f, len(args))
-    passed, leaves, structures = [], [], []
-    for name, arg in zip(names, args, strict=True):
-        values, structure = flatten(arg)
-        bare = len(values) == 1 and values[0] is arg
-        made = [
-            _leaf_for(v, f"{name}{path}", bare)
-            for v, path in zip(values, structure.paths, strict=True)
-        ]
-        leaves += [v.node for v in made if isinstance(v, Variable)]
-        passed.append(structure.unflatten(made))
-        structures.append(structure)
-    tracing = Trace(leaves)
-    with recording(tracing=tracing, inside=True, line=None):
-        result = f(*passed, **kwargs)
-        found, structure = flatten(result)
-        outputs = [_output_node(v, tracing) for v in found]
-    if not outputs:
-        raise DerivativeError(
-            f"the traced function returned {result!r}; it must return numbers or arrays"
-        )
-    captured = list(tracing.values)
-    first = {*leaves, *captured}
-    rest = [n for n in dfs_order(outputs, inputs_of) if n not in first]
-    return Graph(
-        nodes=(*leaves, *captured, *rest),
-        leaves=tuple(leaves),
-        outputs=tuple(outputs),
-        name=getattr(f, "__name__", type(f).__name__),
-        captured=tracing.values,
-        inputs=tuple(structures),
-        result=structure,
-    )
+    return Trace().record(f, args, kwargs)
 
 
 def parameter_names(f: Callable[..., Any], count: int) -> list[str]:

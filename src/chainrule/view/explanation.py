@@ -22,7 +22,7 @@ from chainrule.explain.explanation import Explanation
 from chainrule.explain.paths import Path
 from chainrule.explain.size import norm
 from chainrule.view.labels import assigned_name
-from chainrule.view.styled import RICH, Piece, Styled, html_of, plain_of
+from chainrule.view.styled import Piece, Styled, html_of, plain_of, rich_of
 
 LINES = 8  # contributions, gains, statuses, cuts and kinks listed; the rest is counted
 STATIONS = 9  # nodes shown of one path
@@ -42,13 +42,7 @@ def explanation_html(explanation: Explanation) -> str:
 
 def explanation_rich(explanation: Explanation) -> Any:
     """The explanation for `rich.print`."""
-    from rich.text import Text
-
-    lines = [
-        Text.assemble(*((text, RICH.get(style, "")) for text, style in line))
-        for line in explanation_lines(explanation)
-    ]
-    return Text("\n").join(lines)
+    return rich_of(explanation_lines(explanation))
 
 
 def explanation_lines(explanation: Explanation) -> Iterator[Styled]:

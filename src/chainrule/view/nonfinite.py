@@ -14,7 +14,7 @@ from chainrule.explain.blame import Event, kind_of
 from chainrule.explain.lanes import Operand
 from chainrule.explain.nonfinite import NonFinite, Result
 from chainrule.view.labels import assigned_name
-from chainrule.view.styled import Styled, html_of, plain_of
+from chainrule.view.styled import Styled, html_of, plain_of, rich_of
 from chainrule.view.table import shown
 
 MOST = 3  # places of origin, and turns, that are shown in full
@@ -34,6 +34,11 @@ def report_text(report: NonFinite) -> str:
 def report_html(report: NonFinite) -> str:
     """The report for a notebook."""
     return html_of(report_lines(report))
+
+
+def report_rich(report: NonFinite) -> Any:
+    """The report for `rich.print`."""
+    return rich_of(report_lines(report))
 
 
 def report_lines(report: NonFinite) -> list[Styled]:
@@ -62,6 +67,9 @@ def _all_finite(report: NonFinite) -> str:
 
 
 def _headings(report: NonFinite) -> list[str]:
+    if report.stopped is not None:
+        said = str(report.stopped).partition("\n")[0]
+        return [f"`{report.name}` stops, given numbers that are not finite: {said}"]
     values = [r for r in report.results if r.what == "value"]
     gradients = [r for r in report.results if r.what == "gradient"]
     tangents = [r for r in report.results if r.what == "tangent"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from html import escape
+from typing import Any
 
 Piece = tuple[str, str]
 Styled = list[Piece]
@@ -37,18 +38,24 @@ def _span(text: str, style: str) -> str:
     return f'<span style="{CSS[style]}">{text}</span>' if style else text
 
 
+def rich_of(lines: Iterable[Styled]) -> Any:
+    """The lines as a text that rich prints."""
+    from rich.text import Text
+
+    return Text("\n").join(
+        Text.assemble(*((text, RICH.get(style, "")) for text, style in line)) for line in lines
+    )
+
+
 def say(lines: Iterable[Styled]) -> None:
     """Print to standard output: in colour with rich in a terminal, else as plain text."""
     if sys.stdout.isatty():
         try:
             from rich.console import Console
-            from rich.text import Text
         except ImportError:
             pass
         else:
-            console = Console(highlight=False, soft_wrap=True)
-            for line in lines:
-                console.print(Text.assemble(*((t, RICH.get(s, "")) for t, s in line)))
+            Console(highlight=False, soft_wrap=True).print(rich_of(lines))
             return
     for line in lines:
         sys.stdout.write(f"{plain_of(line)}\n")
