@@ -1,0 +1,267 @@
+"""Lines of LLVM IR for one function, written with Python's operators, over any number of lanes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+Chosen = TypeVar("Chosen")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A floating-point format, with the integer type of the same width."""
+
+    name: str
+    element: str
+    integer: str
+    mantissa: int
+    bias: int
+
+    @property
+    def width(self) -> int:
+        return 64 if self.element == "double" else 32
+
+    @property
+    def sign(self) -> int:
+        return 1 << (self.width - 1)
+
+    @property
+    def magic(self) -> float:
+        """1.5·2^mantissa: adding it rounds to a whole number, which stands in the lowest bits."""
+        return 1.5 * 2.0**self.mantissa
+
+    def bits(self, number: float) -> int:
+        """The pattern of a number as an unsigned integer."""
+        kinds = ("<d", "<Q") if self.element == "double" else ("<f", "<I")
+        return int(struct.unpack(kinds[1], struct.pack(kinds[0], number))[0])
+
+    def nearest(self, number: float) -> float:
+        if self.element == "double":
+            return number
+        return float(struct.unpack("<f", struct.pack("<f", number))[0])
+
+
+FORMATS = {
+    "f64": Format("f64", "double", "i64", 52, 1023),
+    "f32": Format("f32", "float", "i32", 23, 127),
+}
+SUFFIXES = {"double": "f64", "float": "f32", "i64": "i64", "i32": "i32", "i1": "i1"}
+FLOATS = ("double", "float")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """A result or constant in every lane; its operators write the instruction that they name.
+
+    A comparison gives a mask (lanes of i1), for which &, | and ~ are and, or and not. It is false
+    where a side is NaN, except `differs`.
+    """
+
+    builder: Builder
+    element: str
+    text: str
+
+    def __add__(self, other: Operand) -> Value:
+        return self.builder.binary("add", self, other)
+
+    def __radd__(self, other: Operand) -> Value:
+        return self.builder.binary("add", other, self)
+
+    def __sub__(self, other: Operand) -> Value:
+        return self.builder.binary("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return self.builder.binary("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return self.builder.binary("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Value:
+        return self.builder.binary("mul", other, self)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self.builder.binary("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return self.builder.binary("div", other, self)
+
+    def __and__(self, other: Operand) -> Value:
+        return self.builder.binary("and", self, other)
+
+    def __or__(self, other: Operand) -> Value:
+        return self.builder.binary("or", self, other)
+
+    def __xor__(self, other: Operand) -> Value:
+        return self.builder.binary("xor", self, other)
+
+    def __lshift__(self, count: Operand) -> Value:
+        return self.builder.binary("shl", self, count)
+
+    def __rshift__(self, count: Operand) -> Value:
+        """Shift right, copies of the sign coming in."""
+        return self.builder.binary("ashr", self, count)
+
+    def shift_in_zeros(self, count: Operand) -> Value:
+        return self.builder.binary("lshr", self, count)
+
+    def __invert__(self) -> Value:
+        return self ^ -1 if self.element != "i1" else self ^ 1
+
+    def __neg__(self) -> Value:
+        if self.element not in FLOATS:
+            return 0 - self
+        return self.builder.write(self.element, f"fneg {self.builder.type(self.element)} {self}")
+
+    def __lt__(self, other: Operand) -> Value:
+        return self.builder.compare("lt", self, other)
+
+    def __le__(self, other: Operand) -> Value:
+        return self.builder.compare("le", self, other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return self.builder.compare("gt", self, other)
+
+    def __ge__(self, other: Operand) -> Value:
+        return self.builder.compare("ge", self, other)
+
+    def equals(self, other: Operand) -> Value:
+        return self.builder.compare("eq", self, other)
+
+    def differs(self, other: Operand) -> Value:
+        return self.builder.compare("ne", self, other)
+
+    @property
+    def is_nan(self) -> Value:
+        return self.builder.compare("uno", self, 0.0)
+
+    @property
+    def bits(self) -> Value:
+        """The pattern of a float as an integer of the same width."""
+        return self.builder.convert("bitcast", self, "i64" if self.element == "double" else "i32")
+
+    @property
+    def float(self) -> Value:
+        """The float whose pattern this integer is."""
+        return self.builder.convert("bitcast", self, "double" if self.element == "i64" else "float")
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Operand = Value | float | int
+
+
+@dataclass(slots=True)
+class Builder:
+    """Writes the body of one function; `declares` and `needs` grow with what its lines call."""
+
+    format: Format
+    lanes: int
+    lines: list[str] = field(default_factory=list)
+    declares: set[str] = field(default_factory=set)
+    needs: dict[str, str] = field(default_factory=dict)
+    names: int = 0
+
+    def type(self, element: str) -> str:
+        return element if self.lanes == 1 else f"<{self.lanes} x {element}>"
+
+    def given(self, choice: Mapping[str, Chosen]) -> Chosen:
+        """What is kept for this builder's format in a table {"f64": …, "f32": …}."""
+        return choice[self.format.name]
+
+    def constant(self, number: float | int, element: str | None = None) -> Value:
+        element = element or self.format.element
+        if element in FLOATS:
+            # LLVM wants the digits of the double, also for a float.
+            kind = FORMATS[SUFFIXES[element]]
+            text = f"0x{FORMATS['f64'].bits(kind.nearest(number)):016X}"
+        else:
+            text = ("true" if number else "false") if element == "i1" else str(int(number))
+        return Value(self, element, text if self.lanes == 1 else f"splat ({element} {text})")
+
+    def write(self, element: str, instruction: str) -> Value:
+        self.names += 1
+        name = f"%{self.names}v"
+        self.lines.append(f"  {name} = {instruction}")
+        return Value(self, element, name)
+
+    def same(self, *operands: Operand) -> list[Value]:
+        """The operands as values, numbers taking the element type of the first value."""
+        element = next(operand.element for operand in operands if isinstance(operand, Value))
+        return [o if isinstance(o, Value) else self.constant(o, element) for o in operands]
+
+    def binary(self, operation: str, left: Operand, right: Operand) -> Value:
+        a, b = self.same(left, right)
+        if a.element in FLOATS:
+            operation = f"f{operation}"
+        return self.write(a.element, f"{operation} {self.type(a.element)} {a}, {b}")
+
+    def compare(self, relation: str, left: Operand, right: Operand) -> Value:
+        a, b = self.same(left, right)
+        if a.element in FLOATS:
+            ordered = relation if relation == "uno" else ("u" if relation == "ne" else "o") + relation
+            return self.write("i1", f"fcmp {ordered} {self.type(a.element)} {a}, {b}")
+        signed = relation if relation in ("eq", "ne") else f"s{relation}"
+        return self.write("i1", f"icmp {signed} {self.type(a.element)} {a}, {b}")
+
+    def convert(self, conversion: str, value: Value, element: str) -> Value:
+        source, target = self.type(value.element), self.type(element)
+        return self.write(element, f"{conversion} {source} {value} to {target}")
+
+    def select(self, mask: Value, yes: Operand, no: Operand) -> Value:
+        """`yes` in the lanes where the mask is true, `no` in the others."""
+        if not isinstance(yes, Value) and not isinstance(no, Value):
+            yes = self.constant(yes)
+        a, b = self.same(yes, no)
+        kind = self.type(a.element)
+        return self.write(a.element, f"select {self.type('i1')} {mask}, {kind} {a}, {kind} {b}")
+
+    def intrinsic(self, name: str, *operands: Operand) -> Value:
+        """A call of llvm.<name>, overloaded on the type of its operands alone."""
+        values = self.same(*operands)
+        element = values[0].element
+        kind = self.type(element)
+        lanes = "" if self.lanes == 1 else f"v{self.lanes}"
+        symbol = f"@llvm.{name}.{lanes}{SUFFIXES[element]}"
+        self.declares.add(f"declare {kind} {symbol}({', '.join([kind] * len(values))})")
+        arguments = ", ".join(f"{kind} {value}" for value in values)
+        return self.write(element, f"call {kind} {symbol}({arguments})")
+
+    def fma(self, a: Operand, b: Operand, c: Operand) -> Value:
+        """a·b + c, rounded once."""
+        return self.intrinsic("fma", a, b, c)
+
+    def abs(self, x: Value) -> Value:
+        return self.intrinsic("fabs", x)
+
+    def sqrt(self, x: Value) -> Value:
+        return self.intrinsic("sqrt", x)
+
+    def copysign(self, x: Operand, sign: Operand) -> Value:
+        return self.intrinsic("copysign", x, sign)
+
+    def at_most(self, x: Value, bound: Operand) -> Value:
+        """The smaller of both; NaN stays NaN, and it is one instruction."""
+        return self.select(x > bound, bound, x)
+
+    def at_least(self, x: Value, bound: Operand) -> Value:
+        return self.select(x < bound, bound, x)
+
+    def polynomial(self, x: Value, coefficients: Sequence[Operand]) -> Value:
+        """c₀ + c₁x + c₂x² + … by Horner's rule."""
+        *rest, result = coefficients
+        total = result if isinstance(result, Value) else self.constant(result, x.element)
+        for coefficient in reversed(rest):
+            total = self.fma(total, x, coefficient)
+        return total
+
+    def any(self, mask: Value) -> str:
+        """The name of an i1: whether the mask is true in a lane."""
+        if self.lanes == 1:
+            return mask.text
+        symbol = f"@llvm.vector.reduce.or.v{self.lanes}i1"
+        self.declares.add(f"declare i1 {symbol}({self.type('i1')})")
+        return self.write("i1", f"call i1 {symbol}({self.type('i1')} {mask})").text
