@@ -47,7 +47,7 @@ def unmasked(g: Any) -> Any:
 
 def masked(value: Any, alive: Any) -> Any:
     """`value` with its dead lanes set to zero, whatever was computed there."""
-    if b"\0" not in alive.tobytes():  # alive.all(), in a quarter of the time
+    if type(alive) is np.ndarray and b"\0" not in alive.tobytes():  # alive.all(), four times faster
         return value
     return Masked(np.where(alive, value, np.zeros((), value.dtype)), alive)
 
@@ -65,7 +65,17 @@ def within(value: Any, alive: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The bare array behind a value that may be masked, recorded, or both."""
+    """The bare array behind a value that may be masked, recorded, or both.
+
+    In a trace it is a Variable still, one that has no derivative: what a rule makes of it is then
+    recorded, and computed anew when the graph runs at another point.
+    """
+    value = unmasked(value)
+    return getattr(value, "_plain", value)
+
+
+def concrete(value: Any) -> Any:
+    """The array behind a value as it is now, for what no number in it decides: its layout."""
     value = unmasked(value)
     return getattr(value, "_value", value)
 

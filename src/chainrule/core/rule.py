@@ -80,17 +80,23 @@ class Rule:
         self.flow = builder.flow() if exact and isinstance(builder, InputRules) else None
 
     def lift(self, node: Node, wrap: Callable[[Any, Node], Any]) -> Node:
-        """`node` with each saved value that has a history replaced by `wrap(value, its node)`."""
+        """`node` with each saved value that has a history replaced by `wrap(value, its node)`.
+
+        Where it was traced that is every value, whether derivatives flow through it or not.
+        """
         parent_of = dict(zip(self.positions, node.parents, strict=True))
+        if node.args is not None:
+            parent_of = {i: a for i, a in enumerate(node.args) if isinstance(a, Node)} | parent_of
 
         def lifted(name: str, value: Any) -> Any:
             if name == "out" and isinstance(value, tuple):
                 return tuple(wrap(v, part_of(node, v, i, len(value))) for i, v in enumerate(value))
             if name == "out":
                 return wrap(value, node)
-            if name == "xs":
+            if name in ("xs", "fixed"):
                 return tuple(
-                    wrap(v, parent_of[i]) if i in parent_of else v for i, v in enumerate(value)
+                    wrap(v, parent_of[i]) if i in parent_of and v is not None else v
+                    for i, v in enumerate(value)
                 )
             index = self.op.inputs.index(name) if name in self.op.inputs else None
             return wrap(value, parent_of[index]) if index in parent_of else value

@@ -13,7 +13,7 @@ import numpy as np
 
 from chainrule.core.late import late
 from chainrule.core.node import NO_ATTRS, Leaf, Line, Node, make_leaf
-from chainrule.core.op import Op
+from chainrule.core.op import OPS, Op
 from chainrule.core.rule import rule_for
 from chainrule.errors import DetachError, DTypeError, UnsupportedError, ViewWriteError
 from chainrule.ops import indexing
@@ -102,6 +102,13 @@ class Variable:
     along = late("chainrule.diff.history", "along")
 
     # -- recording ---------------------------------------------------------------------------
+
+    @property
+    def _plain(self) -> Any:
+        """What a derivative rule reads where it wants no history: see `core.masked.plain`."""
+        if current.get().tracing is None:
+            return self._value
+        return self if self._value.dtype.kind in "iub" else OPS["stop_gradient"](self)
 
     def __chainrule_record__(self, op: Op, args: Any, kwargs: Any) -> Any:
         return call(Variable, op, args, kwargs, user_line(3))
