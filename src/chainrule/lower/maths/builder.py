@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -133,6 +133,9 @@ class Value:
     def differs(self, other: Operand) -> Value:
         return self.builder.compare("ne", self, other)
 
+    def below_unsigned(self, other: Operand) -> Value:
+        return self.builder.compare("ult", self, other)
+
     @property
     def is_nan(self) -> Value:
         return self.builder.compare("uno", self, 0.0)
@@ -164,6 +167,7 @@ class Builder:
     declares: set[str] = field(default_factory=set)
     needs: dict[str, str] = field(default_factory=dict)
     names: int = 0
+    block: str = "entry"
 
     def type(self, element: str) -> str:
         return element if self.lanes == 1 else f"<{self.lanes} x {element}>"
@@ -184,7 +188,7 @@ class Builder:
 
     def write(self, element: str, instruction: str) -> Value:
         self.names += 1
-        name = f"%{self.names}v"
+        name = f"%v{self.names}"
         self.lines.append(f"  {name} = {instruction}")
         return Value(self, element, name)
 
@@ -202,9 +206,11 @@ class Builder:
     def compare(self, relation: str, left: Operand, right: Operand) -> Value:
         a, b = self.same(left, right)
         if a.element in FLOATS:
-            ordered = relation if relation == "uno" else ("u" if relation == "ne" else "o") + relation
+            ordered = (
+                relation if relation == "uno" else ("u" if relation == "ne" else "o") + relation
+            )
             return self.write("i1", f"fcmp {ordered} {self.type(a.element)} {a}, {b}")
-        signed = relation if relation in ("eq", "ne") else f"s{relation}"
+        signed = relation if relation in ("eq", "ne", "ult") else f"s{relation}"
         return self.write("i1", f"icmp {signed} {self.type(a.element)} {a}, {b}")
 
     def convert(self, conversion: str, value: Value, element: str) -> Value:
@@ -257,6 +263,37 @@ class Builder:
         for coefficient in reversed(rest):
             total = self.fma(total, x, coefficient)
         return total
+
+    def rarely(
+        self, mask: Value, usual: tuple[Value, ...], unusual: Callable[[], tuple[Value, ...]]
+    ) -> tuple[Value, ...]:
+        """The usual values, or what `unusual` writes: it runs if the mask is true in some lane.
+
+        All lanes then take the unusual values, so that these must be the usual ones, to the bit, in
+        the lanes where the mask is false.
+        """
+        self.names += 1
+        rare, after = f"rare{self.names}", f"after{self.names}"
+        before = self.block
+        self.lines += [f"  br i1 {self.any(mask)}, label %{rare}, label %{after}", f"{rare}:"]
+        self.block = rare
+        others = unusual()
+        self.lines += [f"  br label %{after}", f"{after}:"]
+        self.block = after
+        return tuple(
+            self.write(a.element, f"phi {self.type(a.element)} [{a}, %{before}], [{b}, %{rare}]")
+            for a, b in zip(usual, others, strict=True)
+        )
+
+    def call(self, symbol: str, results: Sequence[str], *values: Value) -> list[Value]:
+        """A call of one of our functions, which returns a structure of the given elements."""
+        kind = "{" + ", ".join(self.type(element) for element in results) + "}"
+        arguments = ", ".join(f"{self.type(value.element)} {value}" for value in values)
+        found = self.write("", f"call {kind} {symbol}({arguments})")
+        return [
+            self.write(element, f"extractvalue {kind} {found}, {i}")
+            for i, element in enumerate(results)
+        ]
 
     def any(self, mask: Value) -> str:
         """The name of an i1: whether the mask is true in a lane."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
+from math import frexp
 
 from chainrule.lower.maths.builder import Format
 
 LN2 = "0.693147180559945309417232121458176568075500134360255254120680009493"
 LOG2E = "1.442695040888963407359924681001892137426645954152985934135449406931"
-LN10 = "2.302585092994045684017991454684364207601101488628772976033327900967"
+LOG10_2 = "0.301029995663981195213738894724493026768189881462108541310427461127"
+LOG10_E = "0.434294481903251827651128918916605082294397005803666566114453783165"
 PI = "3.141592653589793238462643383279502884197169399375105820974944592307"
 
 
@@ -31,13 +33,9 @@ def rounded(value: str | Fraction, form: Format) -> float:
 
 
 @cache
-def short_parts(value: str | Fraction, form: Format, bits: int) -> tuple[float, float]:
-    """Two numbers of which the first has so few bits that it times a small integer is exact."""
-    exact = Fraction(value)
-    scale = Fraction(2) ** (bits - 1)
-    while abs(exact) * scale >= 2**bits:
-        scale /= 2
-    while abs(exact) * scale < 2 ** (bits - 1):
-        scale *= 2
-    first = Fraction(round(exact * scale)) / scale
-    return float(first), form.nearest(float(exact - first))
+def parts_from_below(value: str | Fraction, form: Format) -> tuple[float, float]:
+    """Two parts of which neither is negative, so that an infinity times both stays one."""
+    first = rounded(value, form)
+    if Fraction(first) > Fraction(value):
+        first -= 2.0 ** (frexp(first)[1] - form.mantissa - 1)
+    return first, form.nearest(float(Fraction(value) - Fraction(first)))

@@ -1,0 +1,87 @@
+"""The functions there are, and the text of a module that defines the wanted ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from chainrule.lower.maths import exponential, hyperbolic, logarithm, logistic, trigonometric
+from chainrule.lower.maths.builder import FORMATS, Builder, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One function: the body that writes it, how it is computed, its largest error in ulp."""
+
+    arguments: int
+    method: str
+    ulp: float
+    body: Callable[..., Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Text of function definitions; `declares` are the lines that a module holds once."""
+
+    text: str
+    declares: frozenset[str]
+
+
+FUNCTIONS: dict[str, Function] = {
+    "exp": Function(1, "2^k·e^r, polynomial in r", 1.0, exponential.exp),
+    "exp2": Function(1, "2^k·2^r, polynomial in r", 1.0, exponential.exp2),
+    "expm1": Function(1, "2^k·(e^r − 1) + (2^k − 1)", 1.25, exponential.expm1),
+    "log": Function(1, "k·ln 2 + log m, series in ((m−1)/(m+1))²", 1.0, logarithm.log),
+    "log2": Function(1, "k + log m / ln 2 with a rest", 1.0, logarithm.log2),
+    "log10": Function(1, "(k·ln 2 + log m) / ln 10 with a rest", 1.0, logarithm.log10),
+    "log1p": Function(1, "log of 1 + x and of what that addition lost", 1.0, logarithm.log1p),
+    "sin": Function(1, "(−1)^j·sin r with x = jπ + r, polynomial in r", 1.5, trigonometric.sin),
+    "cos": Function(1, "(−1)^(j+1)·sin r with x = (j + ½)π + r", 1.5, trigonometric.cos),
+    "tanh": Function(1, "t/(t + 2) with t = e^2x − 1, quotient corrected", 1.0, hyperbolic.tanh),
+    "sinh": Function(1, "sinh and cosh of r, joined with 2^k and 2^−k", 1.5, hyperbolic.sinh),
+    "cosh": Function(1, "sinh and cosh of r, joined with 2^k and 2^−k", 1.5, hyperbolic.cosh),
+    "sigmoid": Function(1, "e/(1 + e) or 1/(1 + e) with e = e^−|x|", 1.5, logistic.sigmoid),
+    "softplus": Function(1, "max(x, 0) + log(1 + e^−|x|)", 1.5, logistic.softplus),
+}
+
+
+def function_name(name: str, dtype: str, lanes: int) -> str:
+    """The symbol of one form of a function: `@cr_exp_f64x8`."""
+    return f"@cr_{name}_{dtype}x{lanes}"
+
+
+def definitions(wanted: Iterable[tuple[str, str, int]]) -> Definitions:
+    """Each wanted (name, dtype, lanes) once, with what it calls.
+
+    >>> found = definitions([("exp", "f64", 8)])
+    >>> module = "\\n".join([*sorted(found.declares), found.text])
+    """
+    texts: dict[str, str] = {}
+    declares: set[str] = set()
+    for name, dtype, lanes in dict.fromkeys(wanted):
+        builder = Builder(FORMATS[dtype], lanes)
+        text = _definition(builder, name, dtype, lanes)
+        texts |= builder.needs
+        texts[function_name(name, dtype, lanes)] = text
+        declares |= builder.declares
+    return Definitions("\n".join(texts.values()), frozenset(declares))
+
+
+def _definition(builder: Builder, name: str, dtype: str, lanes: int) -> str:
+    function = FUNCTIONS[name]
+    kind = builder.type(builder.format.element)
+    arguments = [f"%{letter}" for letter in "xy"[: function.arguments]]
+    values = [Value(builder, builder.format.element, argument) for argument in arguments]
+    result = function.body(builder, *values)
+    head = ", ".join(f"{kind} {argument}" for argument in arguments)
+    return "\n".join(
+        [
+            f"define internal {kind} {function_name(name, dtype, lanes)}({head})"
+            " alwaysinline nounwind {",
+            "entry:",
+            *builder.lines,
+            f"  ret {kind} {result}",
+            "}",
+            "",
+        ]
+    )

@@ -1,0 +1,37 @@
+"""Sums and quotients of which the rounding errors are kept and used."""
+
+from __future__ import annotations
+
+from chainrule.lower.maths.builder import Builder, Operand, Value
+
+
+def ordered_sum(b: Builder, larger: Operand, smaller: Value) -> tuple[Value, Value]:
+    """The sum of two numbers and exactly what rounding it lost, where |larger| ≥ |smaller|."""
+    total = larger + smaller
+    return total, (larger - total) + smaller
+
+
+def any_sum(b: Builder, x: Value, y: Operand) -> tuple[Value, Value]:
+    """The sum of two numbers and exactly what rounding it lost, whichever is larger."""
+    total = x + y
+    of_y = total - x
+    return total, (x - (total - of_y)) + (y - of_y)
+
+
+def sum_with_product(b: Builder, a: Value, x: Value, y: Value) -> tuple[Value, Value]:
+    """a + x·y rounded, and what was lost: exact where a = 0 or |a| ≥ |x·y|, if x·y is exact."""
+    total = b.fma(x, y, a)
+    return total, b.fma(x, y, a - total)
+
+
+def corrected_quotient(
+    b: Builder, over: Operand, under: tuple[Value, Value], over_rest: Value | None = None
+) -> Value:
+    """(over + over_rest)/(under₀ + under₁), nearly rounded correctly, with one division."""
+    inverse = 1.0 / under[0]
+    quotient = over * inverse
+    remainder = b.fma(-quotient, under[0], over)
+    remainder = b.fma(-quotient, under[1], remainder)
+    if over_rest is not None:
+        remainder = remainder + over_rest
+    return b.fma(remainder, inverse, quotient)

@@ -1,0 +1,148 @@
+"""Exact reduction of angles too large for a few parts of π: the method of Payne and Hanek.
+
+a = M·2^e with a whole number M. Of the binary digits of 2/π only those count that give a·2/π its
+last two digits before the point and the first hundred behind it: 192 digits from a place that
+depends on e. Their product with M holds the quadrant in its first two bits and the angle in
+the others. This is rare, so it is done lane by lane and never inlined.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from math import inf, nan
+
+from chainrule.lower.maths.builder import FORMATS, Builder, Value
+from chainrule.lower.maths.constants import PI, parts
+
+TABLE = "@cr_two_over_pi"
+WORDS = 20
+# The table begins with a word of zeros, for numbers whose last digit stands behind the point.
+ZEROS = 64
+
+
+@cache
+def two_over_pi() -> tuple[int, ...]:
+    """2/π in words of 64 binary digits behind the point, after a word of zeros."""
+    digits = 64 * (WORDS - 1)
+    one = 1 << (digits + 64)
+
+    def arctan_of_inverse(n: int) -> int:
+        total, term, k = 0, one // n, 1
+        while term:
+            total += term // k if k % 4 == 1 else -(term // k)
+            term //= n * n
+            k += 2
+        return total
+
+    pi = 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))
+    whole = (2 * one << digits) // pi
+    words = [(whole >> (digits - 64 * (i + 1))) & (2**64 - 1) for i in range(WORDS - 1)]
+    return (0, *words)
+
+
+def quadrant_and_rest(b: Builder, a: Value) -> tuple[Value, Value]:
+    """n mod 4 and r with a = n·π/2 + r, |r| ≤ π/4, for doubles a ≥ 2^16; r is NaN for infinity."""
+    text, declares = _of_one()
+    words = ", ".join(f"i64 {word}" for word in two_over_pi())
+    b.declares |= declares
+    b.needs[TABLE] = f"{TABLE} = internal constant [{WORDS} x i64] [{words}]\n"
+    b.needs[_symbol(1)] = text
+    if b.lanes > 1:
+        b.needs[_symbol(b.lanes)] = _of_all(b.lanes)
+    rest, quadrant = b.call(_symbol(b.lanes), ("double", "i64"), a)
+    return quadrant, rest
+
+
+def _symbol(lanes: int) -> str:
+    return f"@cr_huge_angle_f64x{lanes}"
+
+
+def _function(symbol: str, lanes: int, lines: list[str], results: tuple[str, str]) -> str:
+    kinds = [e if lanes == 1 else f"<{lanes} x {e}>" for e in ("double", "i64")]
+    pair = f"{{{kinds[0]}, {kinds[1]}}}"
+    return "\n".join(
+        [
+            f"define internal {pair} {symbol}({kinds[0]} %a) noinline cold nounwind {{",
+            *lines,
+            f"  %p = insertvalue {pair} poison, {kinds[0]} {results[0]}, 0",
+            f"  %q = insertvalue {pair} %p, {kinds[1]} {results[1]}, 1",
+            f"  ret {pair} %q",
+            "}",
+            "",
+        ]
+    )
+
+
+def _of_all(lanes: int) -> str:
+    """Each lane through the function for one."""
+    lines = []
+    rest, quadrant = "poison", "poison"
+    for i in range(lanes):
+        lines += [
+            f"  %a{i} = extractelement <{lanes} x double> %a, i32 {i}",
+            f"  %f{i} = call {{double, i64}} {_symbol(1)}(double %a{i})",
+            f"  %x{i} = extractvalue {{double, i64}} %f{i}, 0",
+            f"  %n{i} = extractvalue {{double, i64}} %f{i}, 1",
+            f"  %r{i} = insertelement <{lanes} x double> {rest}, double %x{i}, i32 {i}",
+            f"  %s{i} = insertelement <{lanes} x i64> {quadrant}, i64 %n{i}, i32 {i}",
+        ]
+        rest, quadrant = f"%r{i}", f"%s{i}"
+    return _function(_symbol(lanes), lanes, lines, (rest, quadrant))
+
+
+@cache
+def _of_one() -> tuple[str, frozenset[str]]:
+    b = Builder(FORMATS["f64"], 1)
+    a = Value(b, "double", "%a")
+    exponent = a.bits.shift_in_zeros(52)
+    # Lanes that are not huge come here too; what they get is not used, but the table has an end.
+    exponent = b.select(exponent < 1040, 1040, exponent)
+    mantissa = (a.bits & ((1 << 52) - 1)) | (1 << 52)
+    # e = exponent − 1075; two digits before the point are kept.
+    place = exponent - (1075 + 2 - ZEROS)
+    word, shift = place.shift_in_zeros(6), place & 63
+    address = b.write("ptr", f"getelementptr i64, ptr {TABLE}, i64 {word}").text
+    loaded = []
+    for i in range(4):
+        at = b.write("ptr", f"getelementptr i64, ptr {address}, i64 {i}")
+        loaded.append(wide(b, b.write("i64", f"load i64, ptr {at}")))
+    factor = wide(b, mantissa)
+    by = wide(b, shift)
+    products = []
+    for first, second in pairwise(loaded):
+        joined = ((first << 64) | second) << by
+        products.append(joined.shift_in_zeros(64) * factor)
+    turns = (products[0] << 64) + products[1] + products[2].shift_in_zeros(64)
+    quadrant = (turns + (1 << 125)).shift_in_zeros(126)
+    rest = turns - (quadrant << 126)
+    negative = rest < 0
+    size = b.select(negative, 0 - rest, rest)
+    zeros = leading_zeros(b, size)
+    size = size << zeros
+    high = real(b, size.shift_in_zeros(75))
+    low = real(b, size.shift_in_zeros(22) & ((1 << 53) - 1)) * 2.0**-53
+    # high + low is the rest of the turn times 2^(126 + zeros − 75).
+    scale = (((1023 - 51) - b.convert("trunc", zeros, "i64")) << 52).float
+    pi, more = parts(PI, b.format, 2)
+    product = high * (pi / 2)
+    lost = b.fma(high, pi / 2, -product) + b.fma(high, more / 2, low * (pi / 2))
+    angle = (product + lost) * scale
+    angle = b.select(negative, -angle, angle)
+    angle = b.select(a < inf, angle, nan)
+    results = (angle.text, b.convert("trunc", quadrant, "i64").text)
+    return _function(_symbol(1), 1, b.lines, results), frozenset(b.declares)
+
+
+def wide(b: Builder, value: Value) -> Value:
+    return b.convert("zext", value, "i128")
+
+
+def real(b: Builder, value: Value) -> Value:
+    """A whole number below 2^53 as a double."""
+    return b.convert("sitofp", b.convert("trunc", value, "i64"), "double")
+
+
+def leading_zeros(b: Builder, value: Value) -> Value:
+    b.declares.add("declare i128 @llvm.ctlz.i128(i128, i1)")
+    return b.write("i128", f"call i128 @llvm.ctlz.i128(i128 {value}, i1 false)")

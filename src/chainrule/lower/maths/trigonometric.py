@@ -1,0 +1,78 @@
+"""sin, cos and tan, from x = n·π/2 + r with |r| ≤ π/4."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from chainrule.lower.maths.builder import Builder, Value
+from chainrule.lower.maths.constants import PI, parts, rounded
+from chainrule.lower.maths.huge_angle import quadrant_and_rest
+
+# Fitted by tests/lower/maths/coefficients.py: sin r = r + r·z·S(z) and cos r = 1 + z·C(z), z = r².
+SIN = {
+    "f64": (-0.16666666666666666, 0.0083333333333331, -0.0001984126984105737,
+            2.7557319129560354e-06, -2.5052086080635716e-08, 1.6056266815037048e-10,
+            -7.485935228075522e-13),
+    "f32": (-0.1666666716337204, 0.008333371952176094, -0.000198498964891769,
+            2.800253696477739e-06),
+}  # fmt: skip
+COS = {
+    "f64": (-0.5, 0.041666666666666595, -0.0013888888888873405, 2.4801587289057997e-05,
+            -2.755731423465689e-07, 2.087570774116818e-09, -1.135886077615009e-11),
+    "f32": (-0.5, 0.04166664555668831, -0.0013887311797589064, 2.4432712962152436e-05),
+}  # fmt: skip
+
+# Up to here three parts of π/2 are enough: the next would change less than the last digit of r even
+# where x comes as close to a multiple of π/2 as a number of the format can.
+LARGEST = {"f64": 2.0**40, "f32": 2.0**17}
+
+
+def sin(b: Builder, x: Value) -> Value:
+    n, r = quarter_turns(b, b.abs(x))
+    return (sine_of_turned(b, n, r).bits ^ (x.bits & b.format.sign)).float
+
+
+def cos(b: Builder, x: Value) -> Value:
+    """sin(|x| + π/2)."""
+    n, r = quarter_turns(b, b.abs(x))
+    return sine_of_turned(b, n + 1, r)
+
+
+def sine_of_turned(b: Builder, n: Value, r: Value) -> Value:
+    """sin(n·π/2 + r): the coefficients of sine or of cosine, as n is even or odd."""
+    z = r * r
+    odd = (n & 1).differs(0)
+    choices = zip(b.given(SIN), b.given(COS), strict=True)
+    series = b.polynomial(z, [b.select(odd, for_cos, for_sin) for for_sin, for_cos in choices])
+    result = b.fma(b.select(odd, z, r * z), series, b.select(odd, 1.0, r))
+    return (result.bits ^ ((n & 2) << (b.format.width - 2))).float
+
+
+def quarter_turns(b: Builder, a: Value) -> tuple[Value, Value]:
+    """n and r with a = n·π/2 + r, for a ≥ 0; of n, only the last bits are there."""
+    huge = a > b.given(LARGEST)
+    usual = few_quarter_turns(b, a)
+    return b.rarely(huge, usual, lambda: many_quarter_turns(b, a, huge, usual))  # type: ignore[return-value]
+
+
+def few_quarter_turns(b: Builder, a: Value) -> tuple[Value, Value]:
+    form = b.format
+    large = b.fma(a, rounded(2 / Fraction(PI), form), form.magic)
+    r = a
+    # The first difference is exact, since few digits are left; the second rounds; the third counts
+    # only where r is small.
+    for part in parts(PI, form, 3):
+        r = b.fma(large - form.magic, -part / 2, r)
+    return large.bits, r
+
+
+def many_quarter_turns(
+    b: Builder, a: Value, huge: Value, usual: tuple[Value, Value]
+) -> tuple[Value, Value]:
+    """The same where lanes are huge, in double precision for both formats."""
+    if b.format.element == "double":
+        n, r = quadrant_and_rest(b, a)
+    else:
+        n, r = quadrant_and_rest(b, b.convert("fpext", a, "double"))
+        n, r = b.convert("trunc", n, "i32"), b.convert("fptrunc", r, "float")
+    return b.select(huge, n, usual[0]), b.select(huge, r, usual[1])
