@@ -9,7 +9,20 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.harness import Options, pin
 
-WORKLOADS = ("eager_small_arrays", "scalar_graphs", "explain", "import_time", "memory")
+WORKLOADS = (
+    "eager_small_arrays",
+    "scalar_graphs",
+    "explain",
+    "import_time",
+    "memory",
+    "gmm",
+    "training_steps",
+    "compiled_small_arrays",
+    "compiled_scalar_graphs",
+    "bandwidth",
+    "networks",
+    "compile_latency",
+)
 
 
 def main() -> None:
@@ -17,6 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(WORKLOADS))
     parser.add_argument("--quick", action="store_true", help="3 rounds in place of 7")
+    parser.add_argument("--large", action="store_true", help="sizes that take minutes, too")
     parser.add_argument("--threads", type=int, default=1, help="threads and cores per process")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--peers", nargs="+", default=(), help="only these libraries")
@@ -25,14 +39,15 @@ def main() -> None:
     if unknown:
         parser.error(f"no workload {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}")
     pin(arguments.threads)
-    with tempfile.TemporaryDirectory() as bytecode:
+    with tempfile.TemporaryDirectory() as scratch:
         options = Options(
             out=arguments.out,
-            bytecode=bytecode,
+            scratch=scratch,
             quick=arguments.quick,
             threads=arguments.threads,
             load=os.getloadavg()[0],
             peers=tuple(arguments.peers),
+            large=arguments.large,
         )
         for name in arguments.names or WORKLOADS:
             workload = importlib.import_module(f"benchmarks.{name}")

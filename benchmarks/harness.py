@@ -15,7 +15,9 @@ from benchmarks import peers
 from benchmarks.case import Case, Cell
 
 ROOT = Path(__file__).resolve().parent.parent
-GATE = 1e-8  # largest difference between two libraries, relative to the largest entry (float64)
+# The largest difference between two libraries, relative to the largest entry of an array.
+GATE = {"float64": 1e-8, "float32": 1e-4}
+LIMIT = "limit"
 
 
 @dataclass(frozen=True)
@@ -23,11 +25,12 @@ class Options:
     """What the command line asked for."""
 
     out: Path
-    bytecode: str  # a private directory for compiled bytecode
+    scratch: str  # a private directory: compiled bytecode, and results to be compared
     quick: bool = False
     threads: int = 1
     load: float = 0.0  # processes that wanted a core in the minute before the run
     peers: tuple[str, ...] = ()  # empty: all
+    large: bool = False  # also the sizes that take minutes and gigabytes
 
     @property
     def rounds(self) -> int:
@@ -43,17 +46,19 @@ def environment(options: Options) -> dict[str, str]:
     """The environment of every measured process: the same one for each library."""
     threads = str(options.threads)
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    for library in ("OMP", "MKL", "OPENBLAS", "VECLIB", "NUMEXPR"):
+    for library in ("OMP", "MKL", "OPENBLAS", "VECLIB", "NUMEXPR", "NUMBA"):
         suffix = "MAXIMUM_THREADS" if library == "VECLIB" else "NUM_THREADS"
         env[f"{library}_{suffix}"] = threads
     env["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false" if options.threads == 1 else ""
     env["JAX_PLATFORMS"] = "cpu"
+    env["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # no pool of compilers beside the worker
     env["PYTHONHASHSEED"] = "0"
     # The checkout comes before any installed chainrule: the numbers are of this source.
     inherited = os.environ.get("PYTHONPATH", "")
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), str(ROOT), inherited]))
     # Import times mean nothing without cached bytecode, and a read-only tree cannot keep it.
-    env["PYTHONPYCACHEPREFIX"] = options.bytecode
+    env["PYTHONPYCACHEPREFIX"] = os.path.join(options.scratch, "bytecode")
+    env["BENCHMARK_SCRATCH"] = options.scratch
     return env
 
 
@@ -97,29 +102,38 @@ class Process:
         self.close()
 
 
-def distance(result: list, reference: list) -> float:
-    """Largest difference over all ring slots, relative to the largest entry of the reference."""
-    ours, theirs = np.asarray(result), np.asarray(reference)
-    if ours.shape != theirs.shape:
+def distance(result: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> float:
+    """Largest difference over all arrays, each relative to the largest entry of its reference."""
+    if [array.shape for array in result] != [array.shape for array in reference]:
         return float("inf")
-    return float(np.max(np.abs(ours - theirs)) / max(float(np.max(np.abs(theirs))), 1e-300))
+    return max(
+        float(np.max(np.abs(ours - theirs)) / max(float(np.max(np.abs(theirs))), 1e-300))
+        for ours, theirs in zip(result, reference, strict=True)
+    )
 
 
-def gate(replies: dict[str, dict]) -> dict[str, str]:
+def outputs(reply: dict) -> list[np.ndarray]:
+    """The results that a worker left in a file: one array per output and ring slot."""
+    with np.load(reply["outputs"]) as arrays:
+        return [arrays[name] for name in arrays.files]
+
+
+def gate(replies: dict[str, dict], dtype: str) -> dict[str, str]:
     """The problem of each variant: what its worker said, or a result unlike the reference's."""
     problems = {variant: reply.get("error", "") for variant, reply in replies.items()}
     for kind in (True, False):
         healthy = [v for v, bad in problems.items() if not bad and peers.differentiates(v) == kind]
         for variant in healthy[1:]:
-            rho = distance(replies[variant]["outputs"], replies[healthy[0]]["outputs"])
-            if not rho <= GATE:
+            rho = distance(outputs(replies[variant]), outputs(replies[healthy[0]]))
+            if not rho <= GATE[dtype]:
                 problems[variant] = f"differs from {healthy[0]} by {rho:.1e}: does not count"
     return problems
 
 
 def chosen(case: Case, options: Options) -> list[str]:
-    """The variants to run, in the order of `peers.VARIANTS` (the first is the reference)."""
-    return [v for v in peers.VARIANTS if v in case.variants and options.wants(v)]
+    """The variants to run; the first is the reference: `ways`, then as `peers.VARIANTS` goes."""
+    known = [variant for variant in peers.VARIANTS if variant in case.variants]
+    return [variant for variant in (*case.ways, *known) if options.wants(variant)]
 
 
 def time_cases(
@@ -134,7 +148,8 @@ def time_cases(
     try:
         for group in groups:
             pairs = [(case, variant) for case in group for variant in chosen(case, options)]
-            for variant in {variant: None for _, variant in pairs}:
+            limited = [LIMIT] if any(case.limits for case in group) else []
+            for variant in dict.fromkeys([*(variant for _, variant in pairs), *limited]):
                 if variant not in workers:
                     workers[variant] = Process(workload, variant, options)
                 workers[variant].ask(do="clear")
@@ -152,20 +167,35 @@ def _time_group(
     problems: dict[tuple[Case, str], str] = {}
     for case in dict.fromkeys(case for case, _ in pairs):
         asked = [variant for other, variant in pairs if other is case]
-        found = gate({v: workers[v].ask(do="setup", case=case.name) for v in asked})
+        replies = {v: workers[v].ask(do="setup", case=case.name) for v in asked}
+        found = gate(replies, case.dtype)
         problems |= {(case, variant): problem for variant, problem in found.items()}
-    replies: dict[tuple[Case, str], list[dict]] = {pair: [] for pair in pairs}
+    limited = [(case, LIMIT) for case in dict.fromkeys(case for case, _ in pairs) if case.limits]
+    problems |= dict.fromkeys(limited, "")
+    answers: dict[tuple[Case, str], list[dict]] = {pair: [] for pair in (*pairs, *limited)}
     for _ in range(options.rounds):
-        for case, variant in [pair for pair in pairs if not problems[pair]]:
-            reply = workers[variant].ask(do="sample", case=case.name, count=case.samples)
+        for case, variant in [pair for pair in answers if not problems[pair]]:
+            do = {"do": "limit"} if variant == LIMIT else {"do": "sample", "count": case.samples}
+            reply = workers[variant].ask(case=case.name, **do)
             problems[case, variant] = reply.get("error", "")
-            replies[case, variant].append(reply)
+            answers[case, variant].append(reply)
     cells = []
-    for case, variant in pairs:
+    for case, variant in answers:
         problem = problems[case, variant]
-        counted = [] if problem else replies[case, variant]
+        counted = [] if problem else answers[case, variant]
+        if variant == LIMIT:
+            cells += _limit_cells(case, problem, counted, unit_ns)
+            continue
         costs = [min(reply["ns"]) / case.ops / unit_ns for reply in counted]
         cells.append(Cell(case.name, variant, costs, problem, counted))
+    return sorted(cells, key=lambda cell: [case.name for case, _ in pairs].index(cell.case))
+
+
+def _limit_cells(case: Case, problem: str, replies: list[dict], unit_ns: float) -> list[Cell]:
+    cells = []
+    for name in case.limits:
+        costs = [reply["ns"][name] / case.ops / unit_ns for reply in replies]
+        cells.append(Cell(case.name, f"{LIMIT}.{name}", costs, problem, replies))
     return cells
 
 
@@ -181,7 +211,7 @@ def weigh_cases(
         problems = dict.fromkeys(variants, "")
         for _ in range(1 if options.quick else 3):
             replies = {v: _weigh(workload, v, case, options) for v in variants if not problems[v]}
-            problems |= gate(replies)
+            problems |= gate(replies, case.dtype)
             for variant in [v for v in replies if not problems[v]]:
                 peaks[variant].append(replies[variant]["bytes"])
         for variant in variants:

@@ -13,12 +13,20 @@ import numpy as np
 Make = Callable[[Any], Callable]
 
 
+class NotBuiltError(Exception):
+    """chainrule has no such feature yet: its cell says so, and nothing fails."""
+
+
 class Bound(NamedTuple):
-    """A program bound to one variant. Only `call` is timed."""
+    """A program bound to one variant. Only `call` is timed.
+
+    `reset` is for programs with a state, such as training: it starts them again from the same one.
+    """
 
     prepare: Callable  # NumPy inputs of one ring slot -> the library's own leaves
     call: Callable  # leaves -> result
     read: Callable  # result -> list of arrays (gradients, or the value of a forward variant)
+    reset: Callable | None = None
 
 
 def _keep(inputs: tuple) -> tuple:
@@ -176,7 +184,12 @@ def peer(variant: str) -> str:
 
 def differentiates(variant: str) -> bool:
     """Whether the variant computes a gradient, or only the forward half of the work."""
-    return not variant.endswith((".forward", ".record"))
+    return not variant.endswith((".forward", ".record", ".primal")) and peer(variant) != "limit"
+
+
+def by_hand(variant: str) -> bool:
+    """Whether a person wrote the derivative."""
+    return variant.endswith(".hand")
 
 
 def competes(variant: str) -> bool:

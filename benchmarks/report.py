@@ -10,8 +10,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import peers
-from benchmarks.case import Cell, Table, Target
-from benchmarks.harness import ROOT, Options
+from benchmarks.case import FASTEST, FASTEST_LIBRARY, PRIMAL, Cell, Table, Target
+from benchmarks.harness import LIMIT, ROOT, Options
 
 OURS = "chainrule"
 IDLE = 0.5  # load average above which other work disturbs the clock
@@ -33,7 +33,7 @@ class Verdict:
 
 
 def best(table: Table, case: str, who: str) -> Cell | None:
-    """The cheapest variant of a library in a case, or one variant where `who` names it."""
+    """The cheapest variant of `who` in a case: a library, one variant, or the fastest peer."""
     cells = [
         cell
         for cell in table.cells
@@ -44,8 +44,20 @@ def best(table: Table, case: str, who: str) -> Cell | None:
     return min(cells, key=lambda cell: median(cell.rounds), default=None)
 
 
-def _competes_for(variant: str, library: str) -> bool:
-    return peers.peer(variant) == library and peers.competes(variant)
+def _competes_for(variant: str, who: str) -> bool:
+    library = peers.peer(variant)
+    if who in (FASTEST, FASTEST_LIBRARY):
+        theirs = library != OURS and peers.competes(variant)
+        return theirs and not (who == FASTEST_LIBRARY and peers.by_hand(variant))
+    if library == who == LIMIT:
+        return True
+    return library == who and peers.competes(variant)
+
+
+def ratios(table: Table, case: str) -> dict[str, Verdict | None]:
+    """R1, R1 without hand-written derivatives, R2 and R3 of one case; None: not measured."""
+    against = {"R1": FASTEST, "R1 of libraries": FASTEST_LIBRARY, "R2": PRIMAL, "R3": LIMIT}
+    return {name: judge(table, Target(case, who, 1.0)) for name, who in against.items()}
 
 
 def judge(table: Table, target: Target) -> Verdict | None:
@@ -63,7 +75,8 @@ def judge(table: Table, target: Target) -> Verdict | None:
 
 def machine(options: Options) -> dict:
     """What a reader needs to repeat the run; no host name, no path."""
-    libraries = ("numpy", "scipy", "torch", "jax", "autograd")  # chainrule is named by its commit
+    # chainrule is named by its commit
+    libraries = ("numpy", "scipy", "torch", "jax", "autograd", "casadi", "numba")
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
@@ -105,6 +118,8 @@ def markdown(title: str, tables: list[Table], facts: dict) -> str:
         parts += ["**Other work was running on this machine: these numbers are not to be quoted.**"]
     for table in tables:
         parts += [f"## {table.title}", _costs(table)]
+        if table.ratios:
+            parts += [_ratios(table)]
         if table.targets:
             parts += [_verdicts(table)]
     parts += ["## Machine", "\n".join(f"- {key}: {_plain(value)}" for key, value in facts.items())]
@@ -118,17 +133,56 @@ def _plain(value: object) -> str:
 
 
 def _costs(table: Table) -> str:
-    rows = [_row("case", "variant", table.unit, "min–max over rounds", "÷ best torch")]
+    versus = table.versus if table.versus == FASTEST else f"best {table.versus}"
+    rows = [_row("case", "variant", table.unit, "min–max over rounds", f"÷ {versus}")]
     rows.append(_row("---", "---", "--:", "--:", "--:"))
     for cell in table.cells:
         if not cell.rounds:
             rows.append(_row(cell.case, cell.variant, "—", cell.problem.partition("\n")[0], ""))
             continue
-        torch = best(table, cell.case, "torch")
-        ratio = f"{median(cell.rounds) / median(torch.rounds):.2f}" if torch else ""
+        other = best(table, cell.case, table.versus)
+        ratio = f"{median(cell.rounds) / median(other.rounds):.2f}" if other else ""
         spread = f"{_short(min(cell.rounds))}–{_short(max(cell.rounds))}"
         rows.append(_row(cell.case, cell.variant, _short(median(cell.rounds)), spread, ratio))
     return "\n".join(rows)
+
+
+def _ratios(table: Table) -> str:
+    """R1 (÷ fastest peer), R2 (÷ our primal), R3 (÷ limit), with the min–max over rounds."""
+    cases = dict.fromkeys(cell.case for cell in table.cells)
+    found = {case: ratios(table, case) for case in cases}
+    shown = [name for name in ("R1", "R1 of libraries", "R2", "R3") if _shown(table, name)]
+    rows = [_row("case", "fastest peer", *shown), _row("---", "---", *("--:" for _ in shown))]
+    for case in cases:
+        peer = best(table, case, FASTEST)
+        name = peer.variant if peer else "—"
+        rows.append(_row(case, name, *(_spread(found[case][column]) for column in shown)))
+    broken = [
+        f"{case} ({name})"
+        for case in cases
+        for name in ("R2", "R3")
+        if (verdict := found[case][name]) and median(verdict.ratios) < 1
+    ]
+    if broken:
+        rows += ["", f"**Below their floor of 1, so something is broken: {', '.join(broken)}.**"]
+    return "\n".join(rows)
+
+
+def _shown(table: Table, name: str) -> bool:
+    """A column of ratios is left out where no cell could fill it."""
+    names = {cell.variant for cell in table.cells}
+    if name == "R1 of libraries":
+        return any(peers.by_hand(variant) for variant in names)
+    if name == "R2":
+        return PRIMAL in names
+    return name == "R1" or any(peers.peer(variant) == LIMIT for variant in names)
+
+
+def _spread(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return "—"
+    low, high = min(verdict.ratios), max(verdict.ratios)
+    return f"{median(verdict.ratios):.2f} ({low:.2f}–{high:.2f})"
 
 
 def _verdicts(table: Table) -> str:

@@ -1,5 +1,7 @@
 """The worker process: one variant of one workload, commanded by JSON lines on stdin."""
 
+import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -11,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
+from benchmarks import limits, peers
 from benchmarks.case import Case
 
-RESULT_TOLERANCE = 1e-12  # a timed result against the checked one: same library, same input
+# A timed result against the checked one: same library, same input.
+REPEATS = {"float64": 1e-12, "float32": 1e-6}
 SAMPLE_NS = 50_000_000  # a sample repeats the call until this much time has passed
 
 
@@ -24,7 +27,7 @@ class Prepared:
 
     bound: peers.Bound
     ring: list
-    outputs: list[np.ndarray]
+    outputs: list[list[np.ndarray]]  # of each slot
     calls: int = 0
 
 
@@ -33,8 +36,15 @@ class Worker:
 
     def __init__(self, workload: str, variant: str):
         self.cases: dict[str, Case] = importlib.import_module(f"benchmarks.{workload}").CASES
-        self.bind = peers.VARIANTS[variant]
+        self.variant = variant
         self.prepared: dict[str, Prepared] = {}
+
+    def bind(self, case: Case) -> peers.Bound:
+        """The case in this worker's variant."""
+        if self.variant in case.ways:
+            return case.ways[self.variant]()
+        bound = peers.VARIANTS[self.variant](case.make)
+        return bound._replace(read=lambda result: [_flat(bound.read(result))])
 
     def clear(self) -> dict:
         """Forget every prepared case."""
@@ -46,40 +56,91 @@ class Worker:
     def setup(self, case: str) -> dict:
         """Bind the program, run each slot of the ring once, and show what came out."""
         chosen = self.cases[case]
-        bound = self.bind(chosen.make)
+        bound = self.bind(chosen)
         ring = [bound.prepare(chosen.inputs(slot)) for slot in range(chosen.ring)]
-        outputs = [_flat(bound.read(bound.call(leaves))) for leaves in ring]
+        outputs = _run_ring(bound, ring)
         self.prepared[case] = Prepared(bound, ring, outputs)
         gc.collect()
         gc.freeze()  # what set-up made is not scanned again; collection itself stays on
-        return {"outputs": [output.tolist() for output in outputs]}
+        return {"outputs": self._save(case, outputs)}
 
     def sample(self, case: str, count: int) -> dict:
         """Time `count` samples: the mean nanoseconds per call of each, with collection on."""
         prepared = self.prepared[case]
         times, calls = [], []
         for _ in range(count):
+            if prepared.bound.reset:
+                prepared.bound.reset()
             gc.collect()
             elapsed, done, slot, result = _repeat(prepared)
-            if not _agree(_flat(prepared.bound.read(result)), prepared.outputs[slot]):
+            if not _as_checked(prepared, slot, result, REPEATS[self.cases[case].dtype]):
                 return {"error": "a timed call gave another result than the one that was checked"}
             times.append(elapsed / done)
             calls.append(done)
         return {"ns": times, "calls": calls}
 
-    def memory(self, case: str) -> dict:
-        """Peak resident bytes of one call above what was resident before it."""
-        tiny = self.bind(lambda xp: lambda x: x * x + 1.0)
-        tiny.call(tiny.prepare((2.0,)))  # imports and first-use set-up belong to the baseline
+    def limit(self, case: str) -> dict:
+        """Nanoseconds of each limit of a case, at the rates of this moment."""
         chosen = self.cases[case]
-        bound = self.bind(chosen.make)
+        seconds = {name: limits.seconds(w, chosen.dtype) for name, w in chosen.limits.items()}
+        return {"ns": {name: 1e9 * value for name, value in seconds.items()}}
+
+    def memory(self, case: str, warm_up: str = "") -> dict:
+        """Peak resident bytes of one call above what was resident before it.
+
+        A compiled function is called once before, and what that call keeps counts. `warm_up` is a
+        small case that loads the compiler, so that only the larger case is weighed.
+        """
+        chosen = self.cases[case]
+        if warm_up:
+            small = self.cases[warm_up]
+            _run_ring(bound := self.bind(small), [bound.prepare(small.inputs(0))])
+        else:  # imports and first-use set-up belong to the baseline
+            tiny = peers.VARIANTS[self.variant](lambda xp: lambda x: x * x + 1.0)
+            tiny.call(tiny.prepare((2.0,)))
+        bound = self.bind(chosen)
         leaves = bound.prepare(chosen.inputs(0))
         gc.collect()
-        _forget_peak()
+        if warm_up:
+            _trim()
         before = _status_bytes("VmRSS")
+        if warm_up:
+            _run_ring(bound, [leaves])
+            gc.collect()
+            _trim()
+        if bound.reset:
+            bound.reset()
+        _forget_peak()
         result = bound.call(leaves)
         peak = _status_bytes("VmHWM")
-        return {"bytes": peak - before, "outputs": [_flat(bound.read(result)).tolist()]}
+        return {"bytes": peak - before, "outputs": self._save(case, [_copied(bound.read(result))])}
+
+    def _save(self, case: str, outputs: list[list[np.ndarray]]) -> str:
+        """Leave results in a file for the driver: some are too long for a line of JSON."""
+        name = f"{os.getpid()}-{list(self.cases).index(case)}.npz"
+        path = os.path.join(os.environ["BENCHMARK_SCRATCH"], name)
+        np.savez(path, *(array for slot in outputs for array in slot))
+        return path
+
+
+def _run_ring(bound: peers.Bound, ring: list) -> list[list[np.ndarray]]:
+    """What each slot of the ring gives, called in turn."""
+    if bound.reset:
+        bound.reset()
+    return [_copied(bound.read(bound.call(leaves))) for leaves in ring]
+
+
+def _as_checked(prepared: Prepared, slot: int, result: Any, tolerance: float) -> bool:
+    """Whether a result is the checked one; with a state, whether the ring gives it once more."""
+    if prepared.bound.reset is None:
+        again, checked = [_copied(prepared.bound.read(result))], [prepared.outputs[slot]]
+    else:
+        again, checked = _run_ring(prepared.bound, prepared.ring), prepared.outputs
+    return all(
+        _agree(array, reference, tolerance)
+        for slot, references in zip(again, checked, strict=True)
+        for array, reference in zip(slot, references, strict=True)
+    )
 
 
 def _repeat(prepared: Prepared) -> tuple[int, int, int, Any]:
@@ -100,9 +161,20 @@ def _flat(arrays: list) -> np.ndarray:
     return np.concatenate([np.ravel(np.asarray(array, float)) for array in arrays])
 
 
-def _agree(result: np.ndarray, checked: np.ndarray) -> bool:
+def _copied(arrays: list) -> list[np.ndarray]:
+    """Results of their own: a library may write the next ones over them."""
+    return [np.array(array, float) for array in arrays]
+
+
+def _agree(result: np.ndarray, checked: np.ndarray, tolerance: float) -> bool:
     scale = float(np.max(np.abs(checked)))
-    return bool(np.max(np.abs(result - checked)) <= RESULT_TOLERANCE * scale)
+    return bool(np.max(np.abs(result - checked)) <= tolerance * scale)
+
+
+def _trim() -> None:
+    """Return freed memory to the system, where the allocator can (glibc)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _status_bytes(field: str) -> int:
@@ -128,6 +200,8 @@ def main() -> None:
         command = json.loads(line)
         try:
             reply = getattr(worker, command.pop("do"))(**command)
+        except peers.NotBuiltError as missing:
+            reply = {"error": str(missing)}
         except ModuleNotFoundError as missing:
             reply = {"error": f"{missing.name} is not installed"}
         except Exception as problem:  # noqa: BLE001 - a peer may fail in any way
