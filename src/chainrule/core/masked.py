@@ -80,6 +80,20 @@ def concrete(value: Any) -> Any:
     return getattr(value, "_value", value)
 
 
+def settled(value: Any) -> Any:
+    """A setting that decides a shape or a path, as the numbers it holds now: they are asked for,
+    so that whoever runs a trace at another point can know that they must be the same there."""
+    return np.asarray(value) if hasattr(value, "_plain") else value
+
+
+def perhaps(lanes: Any) -> bool:
+    """Whether a mask holds anywhere; in a trace it may, at another point, even where it does not.
+
+    This is how a rule asks whether it can take a shortcut.
+    """
+    return hasattr(lanes, "_plain") or bool(lanes.any())
+
+
 def gated(g: Any, weights: Any) -> Any:
     """`g` times weights whose zeros are structural: the rule of everything that selects."""
     weights = plain(weights)  # a gate is piecewise constant: it has no derivative of its own

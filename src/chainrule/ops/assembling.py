@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import plain
+from chainrule.core.masked import settled
 from chainrule.core.op import sample
 from chainrule.errors import ArgumentError, DTypeError
 from chainrule.ops.define import composite
@@ -71,7 +71,7 @@ def _block(arrays: Any) -> Any:
     if len(depths) > 1:
         raise ArgumentError(f"block: the blocks lie at different depths {sorted(depths)}")
     (depth,) = depths
-    ndim = max(depth, *(np.ndim(plain(as_array(leaf))) for _, leaf in leaves))
+    ndim = max(depth, *(np.ndim(as_array(leaf)) for _, leaf in leaves))
     out = _joined(arrays, depth, ndim)
     return out if depth else copy_of(out)
 
@@ -122,7 +122,7 @@ append = composite(
 def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """Lanes of `values` are numbered after those of `arr`, and NumPy inserts the numbers."""
     arr, values = as_array(arr), as_array(values)
-    plan = np.insert(numbered(arr), plain(obj), arr.size + numbered(values), axis)
+    plan = np.insert(numbered(arr), settled(obj), arr.size + numbered(values), axis)
     together = [ravel(arr), ravel(cast_into(values, arr.dtype))]
     return picked(concatenate(together, axis=0), plan)
 

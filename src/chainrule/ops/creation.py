@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import plain
+from chainrule.core.masked import concrete
 from chainrule.core.op import Sample, sample
 from chainrule.ops.define import composite
 from chainrule.ops.joining import as_array
@@ -30,7 +30,7 @@ def _filled_with(number: int) -> Any:
         device: Any = None,
     ) -> Any:
         only_device(device)
-        value = plain(as_array(x))
+        value = concrete(as_array(x))
         return np.full_like(value, number, dtype=dtype, order=order, subok=subok, shape=shape)
 
     return expand
@@ -69,7 +69,7 @@ def _full_like(
     device: Any = None,
 ) -> Any:
     only_device(device)
-    like = np.empty_like(plain(as_array(x)), dtype=dtype, order=order, subok=subok, shape=shape)  # type: ignore[call-overload]
+    like = np.empty_like(concrete(as_array(x)), dtype=dtype, order=order, subok=subok, shape=shape)  # type: ignore[call-overload]
     filled = broadcast_to(cast_into(as_array(fill_value), like.dtype), like.shape)
     return copy_of(filled, order="F" if like.flags.fnc else "C")
 

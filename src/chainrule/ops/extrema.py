@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import gated, plain, unmasked
+from chainrule.core.masked import gated, perhaps, plain, unmasked
 from chainrule.core.op import Op, Rules, Sample, sample
 from chainrule.ops.define import ZERO, composite, rules
 from chainrule.ops.reductions import Axis, bad_axes, distinct, expanded, maskable, reduction_spec
@@ -24,12 +24,12 @@ def shares(
     x, out = plain(x), plain(out)
     best = expanded(out, x.shape, axis, keepdims)
     hit = x == best
-    if not skip_nan and np.isnan(best).any():
+    if not skip_nan and perhaps(np.isnan(best)):
         hit = hit | (np.isnan(x) & np.isnan(best))
     if initial is not None:
         hit = hit & (best != initial)
     count = np.add.reduce(hit, axis=axis, keepdims=True)
-    if np.all(count <= 1):
+    if not perhaps(count > 1):
         return hit
     return (hit / np.maximum(count, 1)).astype(x.real.dtype)
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import Masked, within
-from chainrule.core.op import Op, Sample, sample
+from chainrule.core.masked import Masked, perhaps, within
+from chainrule.core.op import Op, Sample, first_recorded, sample
 from chainrule.core.slot import Slot
 from chainrule.core.spec import Spec, broadcast_shapes, dummy
 from chainrule.errors import DTypeError
@@ -46,10 +46,12 @@ def put_index(x: Any, index: Any, value: Any) -> Any:
 # -- basic indices: no lane is read twice -----------------------------------------------------
 
 
-def _alive(shape: tuple[int, ...], index: Any) -> Any:
+def _alive(shape: tuple[int, ...], template: Template, arrays: Any = ()) -> Any:
     """Which lanes of an array of `shape` an index reads."""
     alive = np.zeros(shape, bool)
-    alive[index] = True
+    if arrays and first_recorded(arrays) is not None:
+        return setitem_at(alive, np.True_, *arrays, template=template)
+    alive[fill_index(template, arrays) if arrays else template] = True
     return alive
 
 
@@ -222,8 +224,8 @@ def _pull_gather(g: Any, xs_spec: Any, fixed: Any, template: Template) -> list[A
     """The transpose of reading: a lane read twice gets both; unread lanes are structural zeros."""
     shape, arrays = xs_spec[0].shape, fixed[1:]
     value = scatter(g, *arrays, template=template, shape=shape)
-    alive = _alive(shape, fill_index(template, arrays))
-    return [value if alive.all() else Masked(value, alive), *[None] * len(arrays)]
+    alive = _alive(shape, template, arrays)
+    return [Masked(value, alive) if perhaps(~alive) else value, *[None] * len(arrays)]
 
 
 def _gathers() -> list[Sample]:
@@ -311,24 +313,29 @@ def _pull_setitem_at(
     g: Any, xs_spec: Any, fixed: Any, active: tuple[bool, ...], template: Template
 ) -> list[Any]:
     """Lanes written to pass their adjoint to the value, the others keep it for x."""
-    index = fill_index(template, fixed[2:])
-    overwritten = _alive(g.shape, index)
+    arrays = fixed[2:]
+    overwritten = _alive(g.shape, template, arrays)
+    kept = ~overwritten
     rest = into = None
-    if active[0] and not overwritten.all():
-        rest = Masked(np.where(overwritten, np.zeros((), g.dtype), g), ~overwritten)
+    if active[0] and perhaps(kept):
+        rest = Masked(np.where(overwritten, np.zeros((), g.dtype), g), kept)
     if active[1]:
-        into = _with_axes(gather(g, *fixed[2:], template=template), xs_spec[1])
-        if np.count_nonzero(overwritten) < prod(into.shape):
-            into = within(into, _last_writes(g.shape, index).reshape(into.shape))
-    return [rest, into, *[None] * len(fixed[2:])]
+        read = gather(g, *arrays, template=template)
+        into = _with_axes(read, xs_spec[1])
+        traced = first_recorded(arrays) is not None
+        if traced or np.count_nonzero(overwritten) < prod(into.shape):
+            last = _last_writes(g.shape, read.shape, template, arrays)
+            into = within(into, np.reshape(last, into.shape))
+    return [rest, into, *[None] * len(arrays)]
 
 
-def _last_writes(shape: tuple[int, ...], index: Any) -> Any:
+def _last_writes(
+    shape: tuple[int, ...], read: tuple[int, ...], template: Template, arrays: Any
+) -> Any:
     """Which of the values written at an index stay: of several writes to one lane the last."""
-    writer = np.zeros(shape, np.intp)
-    number = np.arange(writer[index].size).reshape(writer[index].shape)
-    writer[index] = number
-    return writer[index] == number
+    number = np.arange(prod(read)).reshape(read)
+    writer = setitem_at(np.zeros(shape, np.intp), number, *arrays, template=template)
+    return gather(writer, *arrays, template=template) == number
 
 
 def _writes() -> list[Sample]:

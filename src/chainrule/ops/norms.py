@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import plain, within
+from chainrule.core.masked import perhaps, plain, within
 from chainrule.core.op import Sample, refuse_gradients, sample
 from chainrule.errors import ArgumentError, LinearAlgebraError, ShapeError
 from chainrule.ops.define import composite, rules
@@ -25,7 +25,7 @@ Axis = int | tuple[int, ...] | None
 
 def _selected(x: Any, dead: Any, otherwise: float) -> Any:
     """x, with a constant in the lanes where `dead`."""
-    return np.where(dead, np.asarray(otherwise, x.dtype), x) if dead.any() else x
+    return np.where(dead, np.asarray(otherwise, x.dtype), x) if perhaps(dead) else x
 
 
 def _reduced(x: Any, axis: Axis, keepdims: bool) -> Any:

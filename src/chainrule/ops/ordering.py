@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.op import Sample, sample
+from chainrule.core.masked import perhaps
+from chainrule.core.op import Sample, first_recorded, sample
 from chainrule.core.slot import Slot
 from chainrule.core.spec import Spec, is_inexact
 from chainrule.errors import UnsupportedError
@@ -44,10 +45,18 @@ def _shared(g: Any, labels: Any, groups: Any) -> Any:
     """Each lane of a group gets an equal part of all that its group's places got."""
     total = scatter(g, groups, template=(Slot(0),), shape=(labels.size,))
     given = gather(total, labels, template=(Slot(0),))
-    counts = np.bincount(labels.reshape(-1))
-    if counts.max(initial=0) <= 1:
+    counts = occurrences(labels, labels.size)
+    if not perhaps(counts > 1):
         return given
-    return given / counts[labels].astype(given.real.dtype)
+    return given / gather(counts, labels, template=(Slot(0),)).astype(given.real.dtype)
+
+
+def occurrences(labels: Any, size: int) -> Any:
+    """How often each of the numbers below `size` is among the labels."""
+    labels = np.reshape(labels, -1)
+    if first_recorded((labels,)) is None:
+        return np.bincount(labels, minlength=size)
+    return scatter(np.ones(labels.shape, np.intp), labels, template=(Slot(0),), shape=(size,))
 
 
 mean_of_ties = linear(

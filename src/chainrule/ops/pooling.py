@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import Masked, plain
-from chainrule.core.op import Op, Sample, sample
+from chainrule.core.op import Op, Sample, first_recorded, sample
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.define import ZERO, composite, linear, rules
@@ -260,8 +260,13 @@ def _pull_max(g: Any, x: Any, out: Any, window: Any, stride: Any, padding: Any) 
     """The adjoint goes to the largest element of each window; all others are structurally zero."""
     where = {"window": window, "stride": stride, "padding": padding}
     peaks = max_peaks(x, out, **where)
-    alive = _reached(plain(peaks), x.shape, **where)
-    return Masked(max_spread(g, peaks, lengths=tuple(x.shape[2:]), **where), alive)
+    where_to = {"lengths": tuple(x.shape[2:]), **where}
+    known = plain(peaks)
+    if first_recorded((known,)) is None:
+        alive = _reached(known, x.shape, **where)
+    else:
+        alive = max_spread(np.ones(out.shape), known, **where_to) != 0
+    return Masked(max_spread(g, peaks, **where_to), alive)
 
 
 def _push_max(t: Any, x: Any, out: Any, window: Any, stride: Any, padding: Any) -> Any:

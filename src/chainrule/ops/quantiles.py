@@ -17,8 +17,10 @@ from chainrule.core.slot import Slot
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, OutOfRangeError
 from chainrule.ops.define import composite, rules
-from chainrule.ops.indexing import scatter
+from chainrule.ops.gathering import along_axis
+from chainrule.ops.indexing import put_index, scatter, take_index
 from chainrule.ops.joining import as_array
+from chainrule.ops.ordering import occurrences
 from chainrule.ops.reductions import (
     Axis,
     bad_axes,
@@ -60,14 +62,14 @@ def _tie_groups(x: Any, k: Any, skip_nan: bool) -> tuple[Any, Any, Any]:
     order = np.argsort(x, axis=-1, kind="stable")
     ordered = np.take_along_axis(x, order, axis=-1)
     left, right = ordered[..., :-1], ordered[..., 1:]
-    begins = np.ones(x.shape, bool)
-    begins[..., 1:] = (left != right) & ~(np.isnan(left) & np.isnan(right))
+    begins = (left != right) & ~(np.isnan(left) & np.isnan(right))
+    begins = np.concatenate([np.ones((*x.shape[:-1], 1), bool), begins], axis=-1)
     start = np.maximum.accumulate(np.where(begins, np.arange(count), 0), axis=-1)
     first = np.arange(0, x.size, count).reshape(*x.shape[:-1], 1)
-    groups = np.empty(x.shape, np.intp)
-    np.put_along_axis(groups, order, start + first, axis=-1)
+    where = along_axis(x.shape, order, -1)
+    groups = put_index(np.empty(x.shape, np.intp), where, start + first)
     chosen = np.take_along_axis(start, k, axis=-1) + first
-    share = (1 / np.bincount(groups.ravel(), minlength=x.size)[chosen]).astype(x.dtype)
+    share = (1 / take_index(occurrences(groups, x.size), chosen)).astype(x.dtype)
     if skip_nan:
         share = np.where(np.isnan(np.take_along_axis(ordered, k, axis=-1)), 0, share)
     return groups, chosen, share
@@ -75,21 +77,22 @@ def _tie_groups(x: Any, k: Any, skip_nan: bool) -> tuple[Any, Any, Any]:
 
 def _summed_by(index: Any, values: Any, size: int) -> Any:
     """The values added up in the slots that `index` names."""
-    return scatter(np.reshape(values, (-1,)), index.ravel(), template=(Slot(0),), shape=(size,))
+    values, index = np.reshape(values, -1), np.reshape(index, -1)
+    return scatter(values, index, template=(Slot(0),), shape=(size,))
 
 
 def _pull_statistic(g: Any, x: Any, k: Any, skip_nan: bool) -> Any:
     """Each result hands its adjoint, in equal parts, to the elements equal to it."""
     groups, chosen, share = _tie_groups(x, k, skip_nan)
-    alive = np.zeros(groups.size, bool)
-    alive[chosen[share != 0]] = True
-    return gated(_summed_by(chosen, unmasked(gated(g, share)), groups.size)[groups], alive[groups])
+    given = _summed_by(chosen, unmasked(gated(g, share)), groups.size)
+    alive = _summed_by(chosen, (share != 0).astype(np.intp), groups.size) != 0
+    return gated(take_index(given, groups), take_index(alive, groups))
 
 
 def _push_statistic(t: Any, x: Any, k: Any, skip_nan: bool) -> Any:
     """Each result moves with the mean of the elements equal to it."""
     groups, chosen, share = _tie_groups(x, k, skip_nan)
-    return unmasked(gated(_summed_by(groups, t, groups.size)[chosen], share))
+    return unmasked(gated(take_index(_summed_by(groups, t, groups.size), chosen), share))
 
 
 def _statistic_samples() -> list[Sample]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from chainrule.core.masked import plain
+from chainrule.core.masked import settled
 from chainrule.core.op import Sample, sample
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, UnsupportedError
@@ -219,7 +219,7 @@ repeat_each = linear(
 
 
 def _repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
-    x, repeats = as_array(x), np.asarray(plain(repeats))
+    x, repeats = as_array(x), np.asarray(settled(repeats))
     if axis is None:
         x, axis = ravel(x), 0
     if repeats.ndim == 0 and repeats.dtype.kind in "iu":
@@ -308,7 +308,7 @@ def _widths(pad_width: Any, ndim: int) -> Pairs:
         for axis, width in pad_width.items():
             pairs[axis] = width
         pad_width = pairs
-    given = np.asarray(plain(pad_width))
+    given = np.asarray(settled(pad_width))
     if given.dtype.kind != "i":
         raise DTypeError(f"pad: pad_width holds integers, not {given.dtype.name}")
     return tuple((int(b), int(a)) for b, a in np.broadcast_to(given, (ndim, 2)))

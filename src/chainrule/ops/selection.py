@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import plain, within
+from chainrule.core.masked import perhaps, plain, within
 from chainrule.core.op import Op, Sample, sample
 from chainrule.errors import ArgumentError, DTypeError
 from chainrule.ops.define import Gate, composite, elementwise, elementwise_spec, rules
@@ -50,7 +50,8 @@ numpy_where = composite(
 
 
 def _truth(condition: Any) -> Any:
-    return np.asarray(plain(as_array(condition)), bool)
+    condition = plain(as_array(condition))
+    return condition if condition.dtype == bool else np.not_equal(condition, 0)
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
@@ -77,11 +78,12 @@ def _unequal_shapes() -> list[Sample]:
 
 def _winner(better: Any, tied: Any, active: tuple[bool, ...]) -> Any:
     """Weights of one operand of max or min: 1 where it wins, a share where it ties."""
-    tied = plain(tied)
-    if not np.any(tied):
-        return plain(better)
-    share = 0.5 if all(active) else 0.0
-    return np.where(tied, share, plain(better)).astype(np.float16)  # exact, and promotes nothing
+    better, tied = plain(better), plain(tied)
+    if not perhaps(tied):
+        return better
+    if not all(active):
+        return better & ~tied
+    return np.where(tied, 0.5, better).astype(np.float16)  # exact, and promotes nothing
 
 
 def _extremum(ufunc: np.ufunc, better: np.ufunc) -> Op:

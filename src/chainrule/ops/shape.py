@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import plain
+from chainrule.core.masked import concrete
 from chainrule.core.op import Sample, sample
 from chainrule.core.spec import broadcast_shapes, dummy
 from chainrule.errors import ArgumentError, ShapeError
@@ -61,9 +61,9 @@ def _numpy_reshape(
     """np.reshape: the shape under its old and its new name, order "A", and `copy`."""
     x = as_array(x)
     if order == "A":
-        order = "F" if plain(x).flags.fnc else "C"
+        order = "F" if concrete(x).flags.fnc else "C"
     out = reshape(x, newshape if shape is None else shape, order=order)
-    if copy is False and not np.may_share_memory(plain(out), plain(x)):
+    if copy is False and not np.may_share_memory(concrete(out), concrete(x)):
         raise ArgumentError("reshape: copy=False, but this shape cannot be had without copying")
     return copy_of(out) if copy else out
 
@@ -84,7 +84,7 @@ numpy_reshape = composite(
 def _ravel(x: Any, order: str = "C") -> Any:
     """One axis; "A" and "K" follow the memory layout the value has now."""
     x = as_array(x)
-    value = plain(x)
+    value = concrete(x)
     if order == "A":
         order = "F" if value.flags.fnc else "C"
     if order == "K":

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from chainrule.core.masked import plain
+from chainrule.core.masked import settled
 from chainrule.core.op import Sample, sample
 from chainrule.errors import ShapeError
 from chainrule.ops.define import composite
@@ -21,7 +21,7 @@ def _cut(x: Any, function: Any, sections: Any, axis: int) -> list[Any]:
     x = as_array(x)
     axis = normalize_axis_index(axis, x.ndim)
     before = (slice(None),) * axis
-    pieces = function(np.arange(x.shape[axis]), plain(sections))
+    pieces = function(np.arange(x.shape[axis]), settled(sections))
     ranges = [slice(int(p[0]), int(p[-1]) + 1) if len(p) else slice(0, 0) for p in pieces]
     return [x[(*before, r)] for r in ranges]
 
@@ -104,7 +104,7 @@ unstack = composite(
 
 def _delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     arr = as_array(arr)
-    return picked(arr, np.delete(numbered(arr), plain(obj), axis))
+    return picked(arr, np.delete(numbered(arr), settled(obj), axis))
 
 
 delete = composite(

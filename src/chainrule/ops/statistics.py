@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import plain
-from chainrule.core.op import Linear, Sample, refuse_gradients, sample
+from chainrule.core.op import Linear, Sample, first_recorded, refuse_gradients, sample
 from chainrule.core.slot import Slot
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.define import ZERO, composite, elementwise, rules
@@ -286,9 +286,12 @@ average = composite(
 
 def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     x = plain(as_array(x))
-    if weights is None:
+    if weights is None and first_recorded((x,)) is None:
         return np.bincount(x, minlength=minlength)
-    weights = as_array(weights)
+    if weights is None:
+        weights = np.ones(x.shape, np.intp)
+    else:
+        weights = as_array(weights).astype(np.float64)
     if x.ndim != 1 or weights.shape != x.shape:
         raise ShapeError(
             f"bincount of {x.shape} with weights of {weights.shape}: both must be one long list"
@@ -296,7 +299,7 @@ def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     if x.dtype.kind not in "iub" or np.any(x < 0):
         raise ArgumentError("bincount counts integers that are not negative")
     length = max(int(np.max(x, initial=-1)) + 1, minlength)
-    return scatter(weights.astype(np.float64), x, template=(Slot(0),), shape=(length,))
+    return scatter(weights, x, template=(Slot(0),), shape=(length,))
 
 
 bincount = composite(

@@ -227,7 +227,7 @@ fill_diagonal, numpy_fill_diagonal = writer(
 def _add_at(a: Any, indices: Any, b: Any) -> Any:
     a, b = as_array(a), as_array(b)
     template, arrays = split_index(indices)
-    shape = np.shape(plain(take_index(a, indices)))
+    shape = np.shape(take_index(a, indices))
     if not np.can_cast(b.dtype, a.dtype, "same_kind"):
         raise DTypeError(f"{b.dtype.name} cannot be added to an array of {a.dtype.name} in place")
     b = broadcast_to(cast_into(b, a.dtype), shape)

@@ -108,7 +108,11 @@ class Variable:
         """What a derivative rule reads where it wants no history: see `core.masked.plain`."""
         if current.get().tracing is None:
             return self._value
-        return self if self._value.dtype.kind in "iub" else OPS["stop_gradient"](self)
+        node = self.node
+        constant = node.rule is not None and node.first is None
+        if constant or self._value.dtype.kind in "iub":
+            return self
+        return OPS["stop_gradient"](self)
 
     def __chainrule_record__(self, op: Op, args: Any, kwargs: Any) -> Any:
         return call(Variable, op, args, kwargs, user_line(3))
