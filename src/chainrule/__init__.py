@@ -18,6 +18,7 @@ from chainrule.diff.run import Run
 from chainrule.errors import (
     ArgumentError,
     ChainruleError,
+    CompileError,
     CycleError,
     DegenerateError,
     DerivativeError,
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ArgumentError",
     "ChainruleError",
+    "CompileError",
     "CycleError",
     "DTypeError",
     "DegenerateError",

@@ -15,6 +15,7 @@ ChainruleError
 ├── ViewWriteError             a write through a view of a Variable        (also a ValueError)
 ├── MutationError              a saved array was changed before backward
 ├── NonFiniteGradient          NaN or infinite, under cr.debug()      (also a FloatingPointError)
+├── CompileError               a function that does not do the same thing twice
 ├── DerivativeError            no derivative exists, or none is written
 │   └── DegenerateError        eigenvalues or singular values coincide
 │       └── NeedsHistoryError  caught by the engine, which then walks another way
@@ -93,6 +94,10 @@ class NonFiniteGradient(ChainruleError, FloatingPointError):  # noqa: N818 - it 
     def __init__(self, message: str, report: object = None):
         super().__init__(message)
         self.report = report
+
+
+class CompileError(ChainruleError):
+    """A function cannot be compiled: it does not do the same thing when it is called again."""
 
 
 class DerivativeError(ChainruleError):

@@ -22,6 +22,9 @@ and nothing else:
 `reach(alive, x_spec, **attrs)` of an op with one input tells which lanes of x some live lane of the
 result depends on; elementwise and selecting ops need none.
 
+`lower` says what machine code computes: the name of a scalar function, or a function of a builder
+(`chainrule.lower.build`), the operands and the attrs.  An op without is interpreted.
+
 `usually` of an op recorded as others (`expand`): called with so many arguments and no keyword, it
 is just the op of that name.
 """
@@ -164,6 +167,7 @@ class Op:
     reference: Function | None = None
     variant: Function | None = None
     reach: Function | None = None
+    lower: Function | str | None = None
     doc: str = ""
     rules: dict[Any, Rule] = field(init=False, default_factory=dict)
 

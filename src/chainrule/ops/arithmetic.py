@@ -72,6 +72,7 @@ multiply_mask = elementwise(
         sample(draw((2, 3), -2, 2), np.array([True, False, True])),
     ],
     doc="x * y for a boolean y; lanes where y is false carry a structural zero.",
+    lower="multiply",
 )
 
 
@@ -115,6 +116,16 @@ def _power_exponent(x: Any, y: Any, out: Any) -> Any:
     return np.where(vanishing, 0.0, out * np.log(np.where(vanishing, 1.0, x)))
 
 
+def _power_lowered(b: Any, x: Any, y: Any) -> Any:
+    """x ** y, by fewer steps for the exponents NumPy treats so too."""
+    shortcut = {2: "square", 0.5: "sqrt", 1: "copy", -1: "reciprocal"}.get(y.number)
+    if x.dtype.kind != "f":
+        return None
+    if shortcut is not None:
+        return b.broadcast_to(b.map(shortcut, x), np.broadcast_shapes(x.shape, y.shape))
+    return b.maths("power", x, y)
+
+
 power = elementwise(
     "power",
     operator.pow,
@@ -124,6 +135,7 @@ power = elementwise(
     numpy=(np.power,),
     reference=np.power,
     variant=_square_of_root,
+    lower=_power_lowered,
 )
 
 
@@ -198,4 +210,5 @@ identity = linear(
     samples=holomorphic,
     spec=elementwise_spec(lambda x: x),
     doc="The value itself, as a node of its own for an inner derivative.",
+    lower=lambda b, x: x,
 )

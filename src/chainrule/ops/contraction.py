@@ -169,6 +169,7 @@ einsum_pair = multilinear(
     bad=lambda: [sample(np.ones((2, 3)), np.ones((4, 2)), subscripts="ij,jk->ik")],
     spec=_pair_spec,
     doc="einsum of two operands, of which each index is in the result or in both.",
+    lower=lambda b, x, y, subscripts: b.einsum(x, y, subscripts),
 )
 
 

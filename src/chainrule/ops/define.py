@@ -57,6 +57,7 @@ def elementwise(
         inputs = NAMES[: getattr(forward, "nin", None) or len(partials)]  # type: ignore[arg-type]
     derivative = partials if partials in (ZERO, NOT_WRITTEN) else Partials(tuple(partials))  # type: ignore[arg-type]
     fields.setdefault("numpy", (forward,) if isinstance(forward, np.ufunc) else ())
+    fields.setdefault("lower", name)  # where the compiler knows a scalar function of that name
     spec = elementwise_spec(forward)
     return register(Op(name, forward, inputs, derivative, spec, samples, **fields))  # type: ignore[arg-type]
 

@@ -14,7 +14,15 @@ import numpy as np
 from chainrule.core.masked import gated, perhaps, plain, unmasked
 from chainrule.core.op import Op, Rules, Sample, sample
 from chainrule.ops.define import ZERO, composite, rules
-from chainrule.ops.reductions import Axis, bad_axes, distinct, expanded, maskable, reduction_spec
+from chainrule.ops.reductions import (
+    Axis,
+    bad_axes,
+    distinct,
+    expanded,
+    folded_by,
+    maskable,
+    reduction_spec,
+)
 
 
 def shares(
@@ -127,8 +135,8 @@ def _nanmin(
     return np.nanmin(x, axis=axis, keepdims=keepdims, where=where, **given)
 
 
-largest = _extremum(_max, False, numpy=(np.max, np.amax), edges=_ties)
-smallest = _extremum(_min, False, numpy=(np.min, np.amin), edges=_ties)
+largest = _extremum(_max, False, numpy=(np.max, np.amax), edges=_ties, lower=folded_by("max"))
+smallest = _extremum(_min, False, numpy=(np.min, np.amin), edges=_ties, lower=folded_by("min"))
 nanmax = _extremum(_nanmax, True, numpy=(np.nanmax,), edges=_ties, samples=_with_nan)
 nanmin = _extremum(_nanmin, True, numpy=(np.nanmin,), edges=_ties, samples=_with_nan)
 

@@ -124,6 +124,7 @@ getitem = linear(
     view=True,
     variant=_getitem_variant,
     doc="x[index] for a basic index, `template`; an index with arrays is recorded as `gather`.",
+    lower=lambda b, x, template: b.getitem(x, template),
 )
 
 
@@ -147,6 +148,7 @@ embed = linear(
     bad=lambda: [sample(draw((2,), -2, 2), template=(slice(1, 3),), shape=(2,))],
     spec=lambda x, template, shape: Spec(shape, x.dtype),
     doc="Zeros of `shape` in which x stands at a basic index: the transpose of x[index].",
+    lower=lambda b, x, template, shape: b.embed(x, template, shape),
 )
 
 
@@ -210,6 +212,7 @@ setitem = linear(
     spec=lambda x, value, template: Spec(x.shape, x.dtype),
     variant=_setitem_variant,
     doc="A copy of x in which x[index] = value, for a basic index.",
+    lower=lambda b, x, value, template: b.setitem(x, value, template),
 )
 
 

@@ -97,6 +97,7 @@ concatenate = linear(
     spec=shaped_spec(_concatenate, _concatenate_shape),
     variant=_concatenate_variant,
     doc="concatenate([x, y, …], axis): arrays one after the other along an axis they have.",
+    lower=lambda b, *xs, axis: b.concatenate(xs, axis),
 )
 
 
@@ -151,6 +152,7 @@ stack = linear(
     spec=shaped_spec(_stack, _stack_shape),
     variant=_stack_variant,
     doc="stack([x, y, …], axis): arrays of one shape along a new axis; numbers are 0-d arrays.",
+    lower=lambda b, *xs, axis: b.stack(xs, axis),
 )
 
 

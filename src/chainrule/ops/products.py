@@ -120,6 +120,7 @@ matmul = multilinear(
     spec=_matmul_spec,
     numpy=(np.matmul, np.linalg.matmul),
     reference=np.matmul,
+    lower=lambda b, x, y: b.matmul(x, y),
 )
 
 
@@ -222,6 +223,7 @@ tensordot = multilinear(
     ],
     spec=_tensordot_spec,
     numpy=(np.tensordot, np.linalg.tensordot),
+    lower=lambda b, x, y, axes: b.tensordot(x, y, axes),
 )
 
 

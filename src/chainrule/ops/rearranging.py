@@ -298,6 +298,7 @@ pad_zeros = linear(
     fills=True,
     spec=_framed_spec,
     doc="x in a frame of zeros, `pad_width` (before, after) lanes wide along each axis.",
+    lower=lambda b, x, pad_width: b.pad(x, pad_width),
 )
 
 

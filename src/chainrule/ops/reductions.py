@@ -205,10 +205,34 @@ def _sum_samples() -> list[Sample]:
     ]
 
 
+def folded_by(function: str) -> Any:
+    """The lowering of a reduction that folds its lanes with one function."""
+
+    def lower(
+        b: Any,
+        x: Any,
+        axis: Axis,
+        keepdims: bool,
+        dtype: Any = None,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        if initial is not None or where is not True or dtype not in (None, x.dtype):
+            return None
+        if function in ("any", "all"):
+            x = b.astype(x, np.bool_)
+        elif x.dtype.kind == "b":
+            return None
+        return b.reduce(function, x, axis, bool(keepdims))
+
+    return lower
+
+
 sum = maskable(
     "sum", _sum, Rules((spread,), (_push_sum,), selects=True), _sum_samples,
     numpy=(np.sum,), bad=bad_axes,
     doc="The sum over axes; lanes outside `where` carry structural zeros.",
+    lower=folded_by("sum"),
 )  # fmt: skip
 
 
@@ -272,6 +296,7 @@ prod = maskable(
     reach=_factors,
     neutral=lambda attrs: 1,
     doc="The product over axes; its derivative holds for any number of zeros.",
+    lower=folded_by("prod"),
 )
 
 
@@ -300,10 +325,12 @@ def _count_nonzero(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 
 
 any_of = maskable(
-    "any", _any, ZERO, _masked_truths, numpy=(np.any,), bad=bad_axes, neutral=lambda attrs: 0
+    "any", _any, ZERO, _masked_truths, numpy=(np.any,), bad=bad_axes, neutral=lambda attrs: 0,
+    lower=folded_by("any"),
 )
 all_of = maskable(
-    "all", _all, ZERO, _masked_truths, numpy=(np.all,), bad=bad_axes, neutral=lambda attrs: 1
+    "all", _all, ZERO, _masked_truths, numpy=(np.all,), bad=bad_axes, neutral=lambda attrs: 1,
+    lower=folded_by("all"),
 )
 count_nonzero = rules(
     "count_nonzero",

@@ -52,6 +52,7 @@ reshape = linear(
         sample(draw((2, 3), -2, 2), shape=(6,), order="A"),
     ],
     view=True,
+    lower=lambda b, x, shape, order: b.reshape(x, shape) if order == "C" else None,
 )
 
 
@@ -139,6 +140,7 @@ transpose = linear(
     ],
     numpy=(np.transpose,),  # np.permute_dims is the same function
     view=True,
+    lower=lambda b, x, axes: b.transpose(x, axes),
 )
 
 
@@ -279,6 +281,7 @@ broadcast_to = linear(
     ],
     numpy=(np.broadcast_to,),
     view=True,
+    lower=lambda b, x, shape: b.broadcast_to(x, shape),
 )
 
 

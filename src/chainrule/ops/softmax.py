@@ -169,6 +169,41 @@ def _far_out() -> list[Sample]:
     ]
 
 
+def _below_peak_lowered(b: Any, x: Any, axis: Axis) -> tuple[Any, Any]:
+    """As `_below_peak`."""
+    zero = b.constant(0, x.dtype)
+    peak = b.reduce("max", x, axis, True)
+    peak = b.map("where", b.map("equal", peak, b.constant(-np.inf, x.dtype)), zero, peak)
+    return b.map("where", b.map("equal", x, peak), zero, b.map("subtract", x, peak)), peak
+
+
+def _logsumexp_lowered(b: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
+    if x.dtype.kind != "f" or 0 in x.shape:
+        return None
+    below, shift = _below_peak_lowered(b, x, axis)
+    total = b.reduce("sum", b.maths("exp", below), axis, True)
+    found = b.map("add", b.maths("log", total), shift)
+    return b.reshape(found, reduced_shape(x.shape, axis, keepdims))
+
+
+def _softmax_lowered(b: Any, x: Any, axis: Axis) -> Any:
+    if x.dtype.kind != "f" or 0 in x.shape:
+        return None
+    powers = b.maths("exp", _below_peak_lowered(b, x, axis)[0])
+    total = b.reduce("sum", powers, axis, True)
+    none = b.map("equal", total, b.constant(0, x.dtype))
+    return b.map("divide", powers, b.map("where", none, b.constant(1, x.dtype), total))
+
+
+def _log_softmax_lowered(b: Any, x: Any, axis: Axis) -> Any:
+    if x.dtype.kind != "f" or 0 in x.shape:
+        return None
+    below, _ = _below_peak_lowered(b, x, axis)
+    total = b.reduce("sum", b.maths("exp", below), axis, True)
+    none = b.map("equal", total, b.constant(0, x.dtype))
+    return b.map("subtract", below, b.maths("log", b.map("where", none, b.constant(1, x.dtype), total)))
+
+
 logsumexp = rules(
     "logsumexp",
     _logsumexp,
@@ -181,6 +216,7 @@ logsumexp = rules(
     spec=reduction_spec(_logsumexp),
     reach=_rows,
     doc="log Σ eˣ over axes.",
+    lower=_logsumexp_lowered,
 )
 softmax = rules(
     "softmax",
@@ -194,6 +230,7 @@ softmax = rules(
     spec=shaped_spec(_softmax, same_shape),
     reach=_rows,
     doc="eˣ / Σ eˣ along an axis; a row of −∞ alone gives 0.",
+    lower=_softmax_lowered,
 )
 log_softmax = rules(
     "log_softmax",
@@ -207,6 +244,7 @@ log_softmax = rules(
     spec=shaped_spec(_log_softmax, same_shape),
     reach=_rows,
     doc="x − log Σ eˣ along an axis.",
+    lower=_log_softmax_lowered,
 )
 logsumexp_weighted = composite(
     "logsumexp_weighted",

@@ -63,6 +63,14 @@ def _mean_samples() -> list[Sample]:
     ]
 
 
+def _mean_lowered(b: Any, x: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
+    if where is not True or dtype not in (None, x.dtype) or x.dtype.kind != "f":
+        return None
+    count = lane_size(x.shape, axis)
+    total = b.reduce("sum", x, axis, bool(keepdims))
+    return b.map("divide", total, b.constant(count, x.dtype)) if count else None
+
+
 mean = maskable(
     "mean",
     _mean,
@@ -71,6 +79,7 @@ mean = maskable(
     numpy=(np.mean,),
     bad=bad_axes,
     scaled=_as_if_all_counted,
+    lower=_mean_lowered,
 )
 
 

@@ -28,6 +28,7 @@ astype = linear(
         sample(draw((2,), -2, 2).astype(np.float32), dtype=np.dtype(np.float64)),
     ],
     spec=lambda x, dtype: Spec(x.shape, np.dtype(dtype)),
+    lower=lambda b, x, dtype: b.astype(x, dtype),
 )
 
 
@@ -77,6 +78,7 @@ stop_gradient = rules(
     samples=reals,
     spec=elementwise_spec(lambda x: x),
     doc="The value of x, through which no derivative flows: the one way to detach.",
+    lower=lambda b, x: x,
 )
 constant = rules(
     "constant",
@@ -86,6 +88,7 @@ constant = rules(
     spec=lambda value: Spec.of(value),
     samples=lambda: [sample(value=np.float64(2.0)), sample(value=draw((2, 3), -2, 2))],
     doc="A value that depends on nothing: the output of a function that ignores its arguments.",
+    lower=lambda b, value: b.given(value),
 )
 conjugate = linear(
     "conjugate",
@@ -95,9 +98,11 @@ conjugate = linear(
     selects=False,
     numpy=(np.conjugate,),
     spec=elementwise_spec(np.conjugate),
+    lower=lambda b, x: x,
 )
 real = linear(
-    "real", lambda x: np.real(x), lambda g: g, samples=holomorphic, numpy=(np.real,), view=True
+    "real", lambda x: np.real(x), lambda g: g, samples=holomorphic, numpy=(np.real,), view=True,
+    lower=lambda b, x: x,
 )
 imag = linear(
     "imag",
@@ -143,4 +148,5 @@ copy = linear(
     samples=lambda: [*holomorphic(), sample(draw((2, 3), -2, 2), order="F")],
     numpy=(np.copy,),
     spec=elementwise_spec(_copy),
+    lower=lambda b, x, order: x,
 )

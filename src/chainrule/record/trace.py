@@ -31,6 +31,8 @@ class Trace:
     where the call ended in an error.
     """
 
+    inside = True  # as in a differentiated function, what would lose a gradient is refused
+
     def __init__(self, keep: bool = False):
         self.leaves: dict[Node, Any] = {}
         self.captured: dict[Node, Node] = {}
@@ -45,13 +47,13 @@ class Trace:
             values, structure = flatten(arg)
             bare = len(values) == 1 and values[0] is arg
             made = [
-                _leaf_for(v, f"{name}{path}", bare)
+                self.leaf_for(v, f"{name}{path}", bare)
                 for v, path in zip(values, structure.paths, strict=True)
             ]
             self.leaves.update((v.node, v._value) for v in made if isinstance(v, Variable))
             passed.append(structure.unflatten(made))
             structures.append(structure)
-        with recording(tracing=self, inside=True, line=None):
+        with recording(tracing=self, inside=self.inside, line=None):
             result = f(*passed, **kwargs)
             found, structure = flatten(result)
             outputs = [_output_node(v, self) for v in found]
@@ -60,6 +62,20 @@ class Trace:
                 f"the traced function returned {result!r}; it must return numbers or arrays"
             )
         return self.graph(f, outputs, tuple(structures), structure)
+
+    def leaf_for(self, value: Any, name: str, bare: bool) -> Any:
+        """A leaf for a number or an array; anything else (a string, a flag, a size) as it is."""
+        if not becomes_leaf(value, bare):
+            return value
+        if isinstance(value, Variable):
+            return leaf(value._value, value.name or name)
+        if type(value) is int:
+            value = float(value)
+        refuse_twist(value)
+        return leaf(np.array(value)[()], name)
+
+    def read(self, variable: Variable) -> None:
+        """Python code has read this value: the graph is that of the path taken."""
 
     def graph(
         self,
@@ -156,18 +172,6 @@ def becomes_leaf(value: Any, bare: bool) -> bool:
     if isinstance(value, bool) or (type(value) is int and not bare):
         return False
     return isinstance(value, (Variable, *NUMBERS))
-
-
-def _leaf_for(value: Any, name: str, bare: bool) -> Any:
-    """A leaf for a number or an array; anything else (a string, a flag, a size) as it is."""
-    if not becomes_leaf(value, bare):
-        return value
-    if isinstance(value, Variable):
-        return leaf(value._value, value.name or name)
-    if type(value) is int:
-        value = float(value)
-    refuse_twist(value)
-    return leaf(np.array(value)[()], name)
 
 
 def _output_node(value: Any, tracing: Trace) -> Node:

@@ -48,10 +48,17 @@ class Variable:
     @property
     def value(self) -> Any:
         """The number or array itself, read-only: derivatives may still need it as it is."""
+        self._note_read()
         value = self._value
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
         return value
+
+    def _note_read(self) -> None:
+        """Python code is given the number itself, and may act on it: the compiler guards it."""
+        tracing = current.get().tracing
+        if tracing is not None:
+            tracing.read(self)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -224,6 +231,7 @@ class Variable:
         array is taken in as a stack when it meets chainrule again, so no gradient is lost.
         """
         if self.dtype.kind in "iub":
+            self._note_read()
             return np.array(self._value, dtype)
         frame = user_frame()
         if frame.f_globals.get("__name__", "").startswith("numpy.ma"):
@@ -245,10 +253,12 @@ class Variable:
         return boxes.reshape(self.shape)
 
     def __bool__(self) -> bool:
+        self._note_read()
         return bool(self._value)
 
     def __index__(self) -> int:
         if self.dtype.kind in "iu":
+            self._note_read()
             return self._value.__index__()  # type: ignore[no-any-return]
         raise DTypeError(
             f"a {self.dtype.name} Variable cannot be used as an index or a length.\n"
@@ -259,19 +269,23 @@ class Variable:
 
     def __float__(self) -> float:
         self._refuse_detaching("float")
+        self._note_read()
         return float(self._value)
 
     def __int__(self) -> int:
         self._refuse_detaching("int")
+        self._note_read()
         return int(self._value)
 
     def __complex__(self) -> complex:
         self._refuse_detaching("complex")
+        self._note_read()
         return complex(self._value)
 
     def item(self, *index: Any) -> Any:
         """One element as a Python number, outside differentiated functions."""
         self._refuse_detaching("item")
+        self._note_read()
         try:
             return self._value.item(*index)
         except FOREIGN as error:

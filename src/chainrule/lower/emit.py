@@ -1,0 +1,455 @@
+"""A loop nest as an LLVM function.
+
+An instruction stands in the outermost loop that knows its operands; only the innermost loop is
+computed in vectors.  The last, incomplete vector is computed under a mask.  A sum is kept in several
+registers, these are added up every few thousand terms, and so on outwards: the order is fixed, and
+the error grows slowly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrule.lower.loops import Fold, Nest, Place
+from chainrule.lower.scalars import SCALARS, Code
+from chainrule.lower.values import KNOWN, Access, Value
+
+COMBINE = {
+    "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or",
+    "all": "logical_and",
+}  # fmt: skip
+CHUNK = 64  # vectors, times unrolling, that are added up before they join a larger sum
+Locate = Callable[[Value], tuple[int, int]]  # slot of the table, and offset in bytes
+
+
+def kernel_function(name: str, nest: Nest, locate: Locate) -> Code:
+    """The code of `define internal void @name(ptr %table)`."""
+    emitter = _Emitter(nest, locate)
+    emitter.run()
+    code = emitter.code
+    code.lines = [
+        f"define internal void @{name}(ptr %table) nounwind {{",
+        "entry:",
+        *code.lines,
+        "  ret void",
+        "}",
+        "",
+    ]
+    return code
+
+
+def neutral(function: str, kind: str) -> Any:
+    """What a fold starts from."""
+    if function in ("max", "min"):
+        if kind == "i64":
+            return np.iinfo(np.int64).min if function == "max" else np.iinfo(np.int64).max
+        return -np.inf if function == "max" else np.inf
+    return {"sum": 0, "prod": 1, "any": False, "all": True}[function]
+
+
+class _Emitter:
+    def __init__(self, nest: Nest, locate: Locate):
+        self.nest, self.locate = nest, locate
+        self.code = Code()
+        self.depth = len(nest.extents)
+        self.pointers: dict[Value, str] = {}
+        self.block = "entry"
+        self.labels = 0
+        self.index: list[str] = []
+        self.known: dict[Any, str] = {}  # values and reads of outer loops, as numbers
+        self.spread: dict[tuple[str, str, int], str] = {}
+        self.level_of = self._levels()
+
+    # -- where things stand --------------------------------------------------------------------
+
+    def _levels(self) -> dict[Any, int]:
+        """How many loops each read and each value of the body stands in."""
+        levels: dict[Any, int] = {}
+        for key, place in self.nest.reads.items():
+            levels[key] = max((i + 1 for i, s in enumerate(place.strides) if s), default=0)
+        for v in self.nest.body:
+            found = 0
+            for a, access in v.args:
+                found = max(found, levels.get((a, access), levels.get(a, 0)))
+            levels[v] = found
+        return levels
+
+    def run(self) -> None:
+        for value in {p.value: None for p in self._all_places()}:
+            self._pointer(value)
+        if 0 in self.nest.extents:
+            for fold in self.nest.folds:
+                self._fill(fold)
+            return
+        for fold in self.nest.folds:
+            if self._through_memory(fold):
+                self._fill(fold)
+        self._nest(0)
+
+    def _all_places(self) -> list[Place]:
+        nest = self.nest
+        return [*nest.reads.values(), *nest.writes.values(), *(f.place for f in nest.folds)]
+
+    def _pointer(self, value: Value) -> None:
+        slot, offset = self.locate(value)
+        code = self.code
+        table = code.put(f"getelementptr i8, ptr %table, i64 {8 * slot}")
+        base = code.put(f"load ptr, ptr {table}")
+        self.pointers[value] = code.put(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
+
+    def _suffix(self, fold: Fold) -> int:
+        """The loop from which on all loops are folded."""
+        start = self.depth
+        while start > 0 and start - 1 in fold.axes:
+            start -= 1
+        return start
+
+    def _through_memory(self, fold: Fold) -> bool:
+        """Whether a result is added to more than once, so that it must start from memory."""
+        start = self._suffix(fold)
+        return start == self.depth or any(a < start for a in fold.axes)
+
+    # -- blocks --------------------------------------------------------------------------------
+
+    def _label(self, what: str) -> str:
+        self.labels += 1
+        return f"{what}{self.labels}"
+
+    def _enter(self, label: str) -> None:
+        self.code.lines.append(f"{label}:")
+        self.block = label
+
+    def _loop(
+        self, first: str, end: str, carried: list[tuple[str, str]], body: Callable[[str, list[str]], list[str]]
+    ) -> list[str]:
+        """for i in range(first, end): carried values (type, start) are replaced by what body gives."""
+        code = self.code
+        head, done = self._label("loop"), self._label("done")
+        before = self.block
+        i, step = code.fresh(), code.fresh()
+        names = [code.fresh() for _ in carried]
+        code.line(f"br label %{head}")
+        self._enter(head)
+        mark = len(code.lines)
+        found = body(i, names)
+        code.line(f"{step} = add i64 {i}, 1")
+        more = code.put(f"icmp slt i64 {step}, {end}")
+        last = self.block
+        code.line(f"br i1 {more}, label %{head}, label %{done}")
+        phis = [f"  {i} = phi i64 [ {first}, %{before} ], [ {step}, %{last} ]"]
+        phis += [
+            f"  {name} = phi {of} [ {start}, %{before} ], [ {new}, %{last} ]"
+            for name, (of, start), new in zip(names, carried, found, strict=True)
+        ]
+        code.lines[mark:mark] = phis
+        self._enter(done)
+        return found
+
+    # -- the nest ------------------------------------------------------------------------------
+
+    def _nest(self, k: int) -> dict[Fold, str]:
+        """Everything inside k loops; per fold that is folded from here on, the sum so far."""
+        self._scalars(k)
+        if k == self.depth:
+            self._scalar_results()
+            return {}
+        if k == self.depth - 1:
+            sums = self._vectors()
+        else:
+            folding = [f for f in self.nest.folds if self._suffix(f) <= k]
+            types = [(self._acc_type(f), self._acc_start(f)) for f in folding]
+
+            def body(i: str, names: list[str]) -> list[str]:
+                self.index.append(i)
+                found = self._nest(k + 1)
+                self.index.pop()
+                return [self._combine(f, n, found[f], self.nest.lanes) for f, n in zip(folding, names, strict=True)]
+
+            totals = self._loop("0", str(self.nest.extents[k]), types, body)
+            sums = dict(zip(folding, totals, strict=True))
+        for fold in [f for f in sums if self._suffix(f) == k]:
+            self._finish(fold, sums.pop(fold))
+        return sums
+
+    def _scalars(self, k: int) -> None:
+        """Reads and values that need k loops, and not the innermost; numbers, not vectors."""
+        if k == self.depth and self.depth:
+            return
+        for v in self.nest.body:
+            for a, access in v.args:
+                if (a, access) in self.nest.reads and self.level_of[a, access] == k:
+                    self._outer_read(a, access)
+            if v.kind == "map" and self.level_of[v] == k:
+                self.known[v] = self._applied(v, self.known, 1)
+
+    def _outer_read(self, a: Value, access: Access) -> None:
+        if (a, access) not in self.known:
+            self.known[a, access] = self._load(self.nest.reads[a, access], "0", 1, None)
+
+    def _scalar_results(self) -> None:
+        """A kernel without loops: stores, and folds of nothing."""
+        for v, place in self.nest.writes.items():
+            self._store(place, self.known[v], "0", 1, None)
+
+    def _vectors(self) -> dict[Fold, str]:
+        """The innermost loop: whole blocks, then what is left of a block."""
+        nest, lanes = self.nest, self.nest.lanes
+        self.spread = {}
+        folding = [f for f in nest.folds if self.depth - 1 in f.axes]
+        n, width = nest.extents[-1], lanes * nest.unroll
+        blocks, sums = n // width, dict.fromkeys(folding, "")
+        if blocks == 1 and nest.unroll == 1:
+            for fold, value in self._body("0", None).items():
+                sums[fold] = value
+        elif blocks:
+            sums = self._blocks(folding, blocks)
+        at = blocks * width
+        while at < n:
+            left = n - at
+            mask = None if left >= lanes else self._tail_mask(left)
+            for fold, value in self._body(str(at), mask).items():
+                sums[fold] = self._combine(fold, sums[fold], value, lanes) if sums[fold] else value
+            at += lanes
+        return sums
+
+    def _tail_mask(self, left: int) -> str:
+        lanes = self.nest.lanes
+        if lanes == 1:
+            return "true"
+        return "<" + ", ".join(f"i1 {'true' if i < left else 'false'}" for i in range(lanes)) + ">"
+
+    def _blocks(self, folding: list[Fold], blocks: int) -> dict[Fold, str]:
+        nest, code, unroll = self.nest, self.code, self.nest.unroll
+        types = [(self._acc_type(f), self._acc_start(f)) for f in folding for _ in range(unroll)]
+
+        def one_block(i: str, names: list[str]) -> list[str]:
+            at = code.put(f"mul i64 {i}, {nest.lanes * unroll}")
+            found = []
+            for u in range(unroll):
+                here = code.put(f"add i64 {at}, {u * nest.lanes}") if u else at
+                found.append(self._body(here, None))
+            return [
+                self._combine(f, names[j * unroll + u], found[u][f], nest.lanes)
+                for j, f in enumerate(folding)
+                for u in range(unroll)
+            ]
+
+        def added(totals: list[str]) -> list[str]:
+            sums = []
+            for j, f in enumerate(folding):
+                parts = totals[j * unroll : (j + 1) * unroll]
+                while len(parts) > 1:
+                    parts = [self._combine(f, a, b, nest.lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+                sums.append(parts[0])
+            return sums
+
+        if not folding or blocks <= 2 * CHUNK:
+            return dict(zip(folding, added(self._loop("0", str(blocks), types, one_block)), strict=True))
+
+        def one_chunk(c: str, names: list[str]) -> list[str]:
+            first = code.put(f"mul i64 {c}, {CHUNK}")
+            beyond = code.put(f"add i64 {first}, {CHUNK}")
+            end = code.intrinsic("smin", "i64", 1, beyond, str(blocks))
+            sums = added(self._loop(first, end, types, one_block))
+            return [self._combine(f, n, s, nest.lanes) for f, n, s in zip(folding, names, sums, strict=True)]
+
+        outer = [(self._acc_type(f), self._acc_start(f)) for f in folding]
+        totals = self._loop("0", str(-(-blocks // CHUNK)), outer, one_chunk)
+        return dict(zip(folding, totals, strict=True))
+
+    def _body(self, at: str, mask: str | None) -> dict[Fold, str]:
+        """One vector of everything; per fold of the innermost loop what it adds."""
+        nest, lanes = self.nest, self.nest.lanes
+        here: dict[Any, str] = {}
+        for key, place in nest.reads.items():
+            if self.level_of[key] == self.depth:
+                here[key] = self._load(place, at, lanes, mask)
+        for v in nest.body:
+            if v.kind == "map" and self.level_of[v] == self.depth:
+                here[v] = self._applied(v, here, lanes)
+        for v, place in nest.writes.items():
+            self._store(place, self._vector(v, here), at, lanes, mask)
+        found: dict[Fold, str] = {}
+        for fold in nest.folds:
+            term = self._operand(fold.value, 0, here, lanes)
+            function, _ = fold.value.params
+            kind = KNOWN[fold.value.dtype]
+            if self.depth - 1 in fold.axes:
+                if mask is not None:
+                    rest = self.code.constant(neutral(function, kind), kind, lanes)
+                    term = SCALARS["where"](self.code, kind, lanes, mask, term, rest)
+                found[fold] = term
+            else:
+                before = self._load(fold.place, at, lanes, mask)
+                self._store(fold.place, self._combine(fold, before, term, lanes), at, lanes, mask)
+        return found
+
+    # -- values --------------------------------------------------------------------------------
+
+    def _applied(self, v: Value, here: dict[Any, str], lanes: int) -> str:
+        kinds = [KNOWN[a.dtype] for a, _ in v.args]
+        args = [self._operand(v, i, here, lanes) for i in range(len(v.args))]
+        return self.code.apply(v.params, kinds[-1], lanes, args, KNOWN[v.dtype])
+
+    def _operand(self, v: Value, i: int, here: dict[Any, str], lanes: int) -> str:
+        a, access = v.args[i]
+        kind = KNOWN[a.dtype]
+        if a.kind == "constant" and a.size == 1:
+            return self.code.constant(a.params, kind, lanes)
+        key: Any = a if a.kind == "map" and a in self.level_of else (a, access)
+        if key in here:
+            return here[key]
+        return self._spread(self.known[key], kind, lanes)
+
+    def _vector(self, v: Value, here: dict[Any, str]) -> str:
+        found = here.get(v)
+        return found if found is not None else self._spread(self.known[v], KNOWN[v.dtype], self.nest.lanes)
+
+    def _spread(self, name: str, kind: str, lanes: int) -> str:
+        """A number in every lane."""
+        if lanes == 1:
+            return name
+        code, of = self.code, self.code.type(kind, lanes)
+        single = code.put(f"insertelement {of} poison, {code.type(kind, 1)} {name}, i64 0")
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        return code.put(f"shufflevector {of} {single}, {of} poison, {zeros}")
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def _address(self, place: Place, at: str) -> str:
+        """The address of the first lane."""
+        code = self.code
+        total = str(place.offset) if place.offset else ""
+        indices = [*self.index, at][: len(place.strides)]
+        for i, stride in zip(indices, place.strides, strict=False):
+            if not stride or i == "0":
+                continue
+            term = i if stride == 1 else code.put(f"mul i64 {i}, {stride}")
+            total = term if not total else code.put(f"add i64 {total}, {term}")
+        pointer = self.pointers[place.value]
+        element = _stored(KNOWN[place.value.dtype])
+        return code.put(f"getelementptr {element}, ptr {pointer}, i64 {total}") if total else pointer
+
+    def _load(self, place: Place, at: str, lanes: int, mask: str | None) -> str:
+        code, kind = self.code, KNOWN[place.value.dtype]
+        element = _stored(kind)
+        of = code.type(element, lanes)
+        stride = place.strides[-1] if place.strides and lanes > 1 else 1
+        address = self._address(place, at)
+        align = place.value.dtype.itemsize
+        if stride == 0:
+            found = self._spread(code.put(f"load {element}, ptr {address}, align {align}"), element, lanes)
+        elif stride != 1:
+            found = self._gather(address, stride, element, lanes, mask, align)
+        elif mask is None or lanes == 1:
+            found = code.put(f"load {of}, ptr {address}, align {align}")
+        else:
+            name = f"llvm.masked.load.v{lanes}{_suffix(element)}.p0"
+            code.declares.add(f"declare {of} @{name}(ptr, <{lanes} x i1>, {of})")
+            found = code.put(
+                f"call {of} @{name}(ptr align {align} {address}, <{lanes} x i1> {mask}, {of} zeroinitializer)"
+            )
+        if kind == "i1":
+            zero = "0" if lanes == 1 else "zeroinitializer"
+            found = code.put(f"icmp ne {of} {found}, {zero}")
+        return found
+
+    def _lane_pointers(self, address: str, stride: int, element: str, lanes: int) -> str:
+        code = self.code
+        offsets = ", ".join(f"i64 {stride * i}" for i in range(lanes))
+        return code.put(f"getelementptr {element}, ptr {address}, <{lanes} x i64> <{offsets}>")
+
+    def _gather(self, address: str, stride: int, element: str, lanes: int, mask: str | None, align: int) -> str:
+        code = self.code
+        of, pointers = code.type(element, lanes), self._lane_pointers(address, stride, element, lanes)
+        name = f"llvm.masked.gather.v{lanes}{_suffix(element)}.v{lanes}p0"
+        code.declares.add(f"declare {of} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {of})")
+        given = mask if mask is not None else code.constant(True, "i1", lanes)
+        return code.put(
+            f"call {of} @{name}(<{lanes} x ptr> align {align} {pointers}, <{lanes} x i1> {given}, {of} zeroinitializer)"
+        )
+
+    def _store(self, place: Place, value: str, at: str, lanes: int, mask: str | None) -> None:
+        code, kind = self.code, KNOWN[place.value.dtype]
+        element = _stored(kind)
+        of = code.type(element, lanes)
+        if kind == "i1":
+            value = code.put(f"zext {code.type('i1', lanes)} {value} to {of}")
+        stride = place.strides[-1] if place.strides and lanes > 1 else 1
+        address = self._address(place, at)
+        align = place.value.dtype.itemsize
+        if stride != 1:
+            pointers = self._lane_pointers(address, stride, element, lanes)
+            name = f"llvm.masked.scatter.v{lanes}{_suffix(element)}.v{lanes}p0"
+            code.declares.add(f"declare void @{name}({of}, <{lanes} x ptr>, <{lanes} x i1>)")
+            given = mask if mask is not None else code.constant(True, "i1", lanes)
+            code.line(
+                f"call void @{name}({of} {value}, <{lanes} x ptr> align {align} {pointers}, <{lanes} x i1> {given})"
+            )
+        elif mask is None or lanes == 1:
+            code.line(f"store {of} {value}, ptr {address}, align {align}")
+        else:
+            name = f"llvm.masked.store.v{lanes}{_suffix(element)}.p0"
+            code.declares.add(f"declare void @{name}({of}, ptr, <{lanes} x i1>)")
+            code.line(f"call void @{name}({of} {value}, ptr align {align} {address}, <{lanes} x i1> {mask})")
+
+    # -- folds ---------------------------------------------------------------------------------
+
+    def _acc_type(self, fold: Fold) -> str:
+        return self.code.type(KNOWN[fold.value.dtype], self.nest.lanes)
+
+    def _acc_start(self, fold: Fold) -> str:
+        kind = KNOWN[fold.value.dtype]
+        return self.code.constant(neutral(fold.value.params[0], kind), kind, self.nest.lanes)
+
+    def _combine(self, fold: Fold, a: str, b: str, lanes: int) -> str:
+        kind = KNOWN[fold.value.dtype]
+        return SCALARS[COMBINE[fold.value.params[0]]](self.code, kind, lanes, a, b)
+
+    def _finish(self, fold: Fold, total: str) -> None:
+        """Add up the lanes, and put the result where it belongs."""
+        code, kind, lanes = self.code, KNOWN[fold.value.dtype], self.nest.lanes
+        while lanes > 1:
+            half = lanes // 2
+            of = code.type(kind, lanes)
+            low = ", ".join(f"i32 {i}" for i in range(half))
+            high = ", ".join(f"i32 {i}" for i in range(half, lanes))
+            if half == 1:
+                a = code.put(f"extractelement {of} {total}, i64 0")
+                b = code.put(f"extractelement {of} {total}, i64 1")
+            else:
+                a = code.put(f"shufflevector {of} {total}, {of} poison, <{half} x i32> <{low}>")
+                b = code.put(f"shufflevector {of} {total}, {of} poison, <{half} x i32> <{high}>")
+            total = self._combine(fold, a, b, half)
+            lanes = half
+        if self._through_memory(fold):
+            before = self._load(fold.place, "0", 1, None)
+            total = self._combine(fold, before, total, 1)
+        self._store(fold.place, total, "0", 1, None)
+
+    def _fill(self, fold: Fold) -> None:
+        """Set a result to what its fold starts from."""
+        value = fold.value
+        kind = KNOWN[value.dtype]
+        start = self.code.constant(neutral(value.params[0], kind), kind, 1)
+        flat = Place(value, 0, (1,))
+        if not value.size:
+            return
+
+        def body(i: str, names: list[str]) -> list[str]:
+            self._store(flat, start, i, 1, None)
+            return []
+
+        self._loop("0", str(value.size), [], body)
+
+
+def _stored(kind: str) -> str:
+    """The type in memory: a boolean takes a byte."""
+    return {"i1": "i8", "f64": "double", "f32": "float"}.get(kind, kind)
+
+
+def _suffix(element: str) -> str:
+    return {"double": "f64", "float": "f32"}.get(element, element)

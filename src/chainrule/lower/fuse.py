@@ -1,0 +1,267 @@
+"""Values become steps: kernels, in which everything over one set of extents is computed in one pass,
+products, and calls of the interpreter.
+
+Steps are numbered as they run.  A value joins the first kernel over its extents that comes late
+enough for everything it reads: after the step of what it reads elsewhere than at its own index, and
+not before the step of what it reads there.  So no step ever waits for a later one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from chainrule.lower.values import Access, Dim, Value, ordered, pointwise, strides_of
+
+LONGEST = 400  # values of one kernel: a longer one has too few registers
+CHEAP = frozenset({
+    "copy", "negative", "add", "subtract", "multiply", "square", "absolute", "where", "to_f64",
+    "to_f32", "to_i64", "to_i1", "greater", "less", "greater_equal", "less_equal", "equal",
+    "not_equal", "logical_and", "logical_or", "logical_not", "isnan", "maximum", "minimum",
+})  # fmt: skip
+
+
+@dataclass(eq=False)
+class Kernel:
+    """A loop over `dims`: `body` in order, of which `stored` leave it; a reduction always does."""
+
+    dims: tuple[int, ...]
+    body: list[Value] = field(default_factory=list)
+    stored: dict[Value, None] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Piece:
+    """One piece of a joined array copied to its region; with no piece, the whole is set to zero."""
+
+    whole: Value
+    piece: Value | None
+    region: Access
+
+
+@dataclass(eq=False)
+class Product:
+    """A product by BLAS."""
+
+    value: Value
+
+
+@dataclass(eq=False)
+class Called:
+    """An op that the interpreter computes; `results` are the arrays it gives."""
+
+    value: Value
+    results: list[Value] = field(default_factory=list)
+
+
+Step = Kernel | Product | Called | Piece
+
+
+@dataclass(eq=False)
+class Plan:
+    """The steps in order, and which value each output is."""
+
+    steps: list[Step]
+    outputs: list[Value]
+    order: list[Value]
+
+
+def fused(outputs: list[Value]) -> Plan:
+    """The steps that compute these outputs, each output in memory of its own."""
+    finals = list(_own_memory(outputs))
+    order = ordered(finals)
+    planner = _Planner()
+    for value in order:
+        planner.place(value)
+    planner.mark_stored(order, finals)
+    steps = [s for s in planner.steps if not (isinstance(s, Kernel) and not s.body)]
+    return Plan(steps, finals, order)
+
+
+def root(value: Value) -> Value:
+    """The value whose memory this one is."""
+    while value.kind == "reshape":
+        value = value.args[0][0]
+    return value
+
+
+def _own_memory(outputs: list[Value]) -> Iterator[Value]:
+    """Each output as a value that can be written where the caller wants it."""
+    seen: set[Value] = set()
+    for out in outputs:
+        base = root(out)
+        if base.kind in ("map", "reduce", "product", "join") and base not in seen:
+            seen.add(base)
+            yield out
+        else:
+            yield Value("map", out.dims, out.dtype, ((out, pointwise(len(out.dims))),), "copy")
+
+
+class _Planner:
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.at: dict[Value, int] = {}  # the step that computes it; -1 where it is given
+        self.by_dims: dict[tuple[int, ...], list[int]] = {}
+        self.calls: dict[Value, Called] = {}
+
+    def place(self, v: Value) -> None:
+        if v.kind in ("input", "constant"):
+            self.at[v] = -1
+        elif v.kind == "reshape":
+            self.at[v] = self.at[root(v)]
+        elif v.kind == "map":
+            self._join(v, v.dims)
+        elif v.kind == "reduce":
+            self._join(v, v.args[0][0].dims)
+        elif v.kind == "product":
+            v.args = tuple(self._for_blas(v, i) for i in range(2))
+            self._alone(v, Product(v))
+        elif v.kind == "call":
+            self.calls[v] = Called(v)
+            self._alone(v, self.calls[v])
+        elif v.kind == "result":
+            call = self.calls[v.args[0][0]]
+            call.results.append(v)
+            self.at[v] = self.at[call.value]
+        else:
+            self._joined(v)
+
+    def _alone(self, v: Value, step: Step) -> None:
+        self.at[v] = len(self.steps)
+        self.steps.append(step)
+
+    def _joined(self, v: Value) -> None:
+        has_base, regions = v.params
+        pieces = [a for a, _ in v.args]
+        covered = not has_base and sum(p.size for p in pieces) >= v.size
+        if has_base:
+            self.steps.append(Piece(v, pieces[0], pointwise(len(v.dims))))
+            pieces = pieces[1:]
+        elif not covered:
+            self.steps.append(Piece(v, None, ()))
+        for piece, region in zip(pieces, regions, strict=True):
+            self.steps.append(Piece(v, piece, region))
+        self.at[v] = len(self.steps) - 1
+
+    def _join(self, v: Value, dims: tuple[int, ...]) -> None:
+        """Put a map or a reduction into a kernel over `dims`."""
+        need = 0
+        for a, access in v.args:
+            here = self.at[a]
+            inside = a.kind == "map" and a.dims == dims and access == pointwise(len(dims))
+            need = max(need, here if inside else here + 1)
+        for k in self.by_dims.get(dims, ()):
+            step = self.steps[k]
+            if k >= need and isinstance(step, Kernel) and len(step.body) < LONGEST:
+                break
+        else:
+            k = len(self.steps)
+            self.steps.append(Kernel(dims))
+            self.by_dims.setdefault(dims, []).append(k)
+        self.at[v] = k
+        step = self.steps[k]
+        assert isinstance(step, Kernel)
+        step.body.append(v)
+
+    def _for_blas(self, v: Value, i: int) -> tuple[Value, Access]:
+        """An operand of a product as BLAS can read it: itself, or a copy."""
+        a, access = v.args[i]
+        batch, rows, columns, summed = v.params
+        shape = (batch, rows, summed) if i == 0 else (batch, summed, columns)
+        stored = a.kind != "constant" or a.size > 1
+        if stored and matrix_strides(a, access, shape) is not None:
+            return a, access
+        dims = tuple(n for n in shape if n != 1)
+        copy = Value("map", dims, a.dtype, ((a, access),), "copy")
+        self._join(copy, dims)
+        return copy, pointwise(len(dims))
+
+    # -- what is kept in memory ----------------------------------------------------------------
+
+    def mark_stored(self, order: list[Value], finals: list[Value]) -> None:
+        """Store what is read in another step than its own, unless it is cheaper to compute again."""
+        for final in finals:
+            self._store(root(final))
+        for k in range(len(self.steps) - 1, -1, -1):
+            step = self.steps[k]
+            if isinstance(step, Kernel):
+                self._read_by_kernel(step, k)
+            elif isinstance(step, Piece):
+                if step.piece is not None:
+                    self._store(root(step.piece))
+            else:
+                for a, _ in step.value.args:
+                    self._store(root(a))
+
+    def _read_by_kernel(self, kernel: Kernel, k: int) -> None:
+        """Everything below runs after this: reads are known, so recomputing can be decided."""
+        needed = [v for v in kernel.body if v in kernel.stored or v.kind == "reduce"]
+        used: dict[Value, None] = dict.fromkeys(needed)
+        body: list[Value] = []
+        stack = [(v, False) for v in reversed(needed)]
+        done: set[Value] = set()
+        while stack:
+            v, ready = stack.pop()
+            if ready:
+                body.append(v)
+                continue
+            if v in done:
+                continue
+            done.add(v)
+            stack.append((v, True))
+            for a, access in reversed(v.args):
+                same = a.kind == "map" and a.dims == kernel.dims and access == pointwise(len(kernel.dims))
+                if same and (self.at[a] == k or self._cheaper_again(a, k)):
+                    stack.append((a, False))
+                elif a.kind != "constant" or a.size > 1:
+                    self._store(root(a))
+        kernel.body = body
+        del used
+
+    def _cheaper_again(self, a: Value, k: int) -> bool:
+        """Whether computing a value again from what is in memory costs less than keeping it."""
+        if a.params not in CHEAP or a in getattr(self.steps[self.at[a]], "stored", ()):
+            return False
+        reads = [b for b, _ in a.args if b.kind != "constant" or b.size > 1]
+        return sum(b.size * 4 > a.size for b in reads) <= 1 and all(self._in_memory(b) for b in reads)
+
+    def _in_memory(self, b: Value) -> bool:
+        base = root(b)
+        if base.kind != "map":
+            return True
+        step = self.steps[self.at[base]]
+        return isinstance(step, Kernel) and base in step.stored
+
+    def _store(self, v: Value) -> None:
+        if v.kind in ("map", "reduce"):
+            step = self.steps[self.at[v]]
+            assert isinstance(step, Kernel)
+            step.stored[v] = None
+
+
+def matrix_strides(
+    a: Value, access: Access, shape: tuple[int, int, int]
+) -> tuple[int, int, int, int] | None:
+    """Where (batch, row, column) of an operand stand: offset and strides, if BLAS can read them."""
+    strides = strides_of(a.dims)
+    offset = sum(d.start * s for d, s in zip(access, strides, strict=True))
+    dims = tuple(n for n in shape if n != 1)
+    along = [0] * len(dims)
+    for d, s in zip(access, strides, strict=True):
+        if d.axis is not None:
+            along[d.axis] += d.step * s
+    per = iter(along)
+    batch, row, column = (next(per) if n != 1 else 0 for n in shape)
+    _, rows, columns = shape
+    if batch < 0 or row < 0 or column < 0:
+        return None
+    if column == 1 and (row >= columns or rows == 1):
+        return offset, batch, row, column
+    if row == 1 and (column >= rows or columns == 1):
+        return offset, batch, row, column
+    if rows > 1 and columns > 1:
+        return None
+    return None
+
+
+__all__ = ["Called", "Dim", "Kernel", "Piece", "Plan", "Product", "Step", "fused", "matrix_strides", "root"]

@@ -1,0 +1,156 @@
+"""A kernel as a loop nest: which axes, in which order, what is read and written at which strides.
+
+Everything is known when it is compiled: extents and strides are numbers.  Axes that all accesses
+walk through as one are joined, and the axis that most of them walk through one by one is innermost,
+where it is computed in vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from chainrule.lower.fuse import Kernel
+from chainrule.lower.values import SINGLE, Access, Value, strides_of
+
+REGISTER = 64  # bytes of a vector
+
+
+@dataclass(frozen=True)
+class Place:
+    """An access to memory: of which value, at which offset and strides along the loops."""
+
+    value: Value
+    offset: int
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A reduction: which loops it folds, and where its result stands."""
+
+    value: Value
+    axes: frozenset[int]
+    place: Place
+
+
+@dataclass
+class Nest:
+    """The loops of a kernel, outermost first; `lanes` numbers of the last are computed at once."""
+
+    extents: tuple[int, ...]
+    lanes: int
+    reads: dict[tuple[Value, Access], Place]
+    writes: dict[Value, Place]
+    folds: list[Fold]
+    body: list[Value]
+    unroll: int = 1
+    order: tuple[int, ...] = field(default=())
+
+
+def nest_of(kernel: Kernel) -> Nest:
+    """The loop nest of a kernel."""
+    rank = len(kernel.dims)
+    inside = set(kernel.body)
+    reads: dict[tuple[Value, Access], Place] = {}
+    writes: dict[Value, Place] = {}
+    folds: list[Fold] = []
+    for v in kernel.body:
+        for a, access in v.args:
+            scalar = a.kind == "constant" and a.size == 1
+            if not (a in inside and a.kind == "map") and not scalar:
+                reads[a, access] = _place(a, access, rank)
+        if v.kind == "reduce":
+            axes = frozenset(v.params[1])
+            kept = iter(strides_of(v.dims))
+            strides = tuple(0 if i in axes else next(kept) for i in range(rank))
+            folds.append(Fold(v, axes, Place(v, 0, strides)))
+        elif v in kernel.stored:
+            writes[v] = Place(v, 0, strides_of(kernel.dims))
+    nest = Nest(kernel.dims, 1, reads, writes, folds, kernel.body)
+    _join_axes(nest)
+    _choose_vector_axis(nest)
+    return nest
+
+
+def region_place(whole: Value, region: Access, rank: int) -> Place:
+    """Where a piece of a joined array is written."""
+    return _place(whole, region, rank)
+
+
+def _place(value: Value, access: Access, rank: int) -> Place:
+    strides = [0] * rank
+    offset = 0
+    for d, step in zip(access, strides_of(value.dims), strict=True):
+        offset += d.start * step
+        if d.axis is not None:
+            strides[d.axis] += d.step * step
+    return Place(value, offset, tuple(strides))
+
+
+def _places(nest: Nest) -> list[Place]:
+    return [*nest.reads.values(), *nest.writes.values(), *(f.place for f in nest.folds)]
+
+
+def _rearranged(nest: Nest, groups: list[list[int]]) -> None:
+    """Every group of neighbouring axes becomes one loop; its stride is that of its last axis."""
+
+    def moved(place: Place) -> Place:
+        return Place(place.value, place.offset, tuple(place.strides[g[-1]] for g in groups))
+
+    nest.reads = {key: moved(p) for key, p in nest.reads.items()}
+    nest.writes = {key: moved(p) for key, p in nest.writes.items()}
+    nest.folds = [
+        Fold(f.value, frozenset(i for i, g in enumerate(groups) if g[0] in f.axes), moved(f.place))
+        for f in nest.folds
+    ]
+    extents = []
+    for group in groups:
+        n = 1
+        for axis in group:
+            n *= nest.extents[axis]
+        extents.append(n)
+    nest.extents = tuple(extents)
+
+
+def _join_axes(nest: Nest) -> None:
+    groups: list[list[int]] = []
+    places = _places(nest)
+    for axis, n in enumerate(nest.extents):
+        if groups:
+            before = groups[-1][-1]
+            together = all(p.strides[before] == p.strides[axis] * n for p in places)
+            alike = all((before in f.axes) == (axis in f.axes) for f in nest.folds)
+            if together and alike:
+                groups[-1].append(axis)
+                continue
+        groups.append([axis])
+    _rearranged(nest, groups)
+
+
+def _choose_vector_axis(nest: Nest) -> None:
+    if not nest.extents:
+        return
+    narrow = all(v.dtype.itemsize <= SINGLE.itemsize for v in nest.body)
+    widest = REGISTER // (4 if narrow else 8)
+    places = _places(nest)
+
+    def cost(axis: int) -> float:
+        n = nest.extents[axis]
+        blocks = -(-n // widest) * widest
+        steps = sum(1 if p.strides[axis] in (0, 1) else widest for p in places)
+        return (steps + len(nest.body)) * blocks / max(n, 1)
+
+    rank = len(nest.extents)
+    best = min(range(rank), key=lambda a: (cost(a), -a))
+    order = [a for a in range(rank) if a != best] + [best]
+    if order != list(range(rank)):
+        _rearranged(nest, [[a] for a in order])
+    nest.order = tuple(order)
+    n = nest.extents[-1]
+    lanes = widest
+    while lanes > 1 and lanes // 2 >= n:
+        lanes //= 2
+    nest.lanes = lanes
+    folds_inside = any(rank - 1 in f.axes for f in nest.folds)
+    if folds_inside and len(nest.body) <= 24 and n >= 8 * lanes:
+        nest.unroll = 4

@@ -1,0 +1,133 @@
+"""Where each value lies: inputs, outputs and constants where they are, everything else in one arena.
+
+Two values may share memory when the last step that reads the one comes before the step that makes
+the other.  The arena is as large as what is alive at once, and that is known before anything runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Product, Step, root
+from chainrule.lower.values import Value
+
+ALIGNMENT = 64
+
+
+@dataclass
+class Memory:
+    """The table of pointers that machine code is given: the arena, inputs, outputs, constants."""
+
+    inputs: list[Value]
+    outputs: list[Value]
+    constants: list[Value] = field(default_factory=list)
+    slots: dict[Value, tuple[int, int]] = field(default_factory=dict)
+    arena: int = 0
+
+    def locate(self, value: Value) -> tuple[int, int]:
+        """Slot of the table, and offset in bytes."""
+        value = root(value)
+        found = self.slots.get(value)
+        if found is None and value.kind == "constant":
+            found = self.slots[value] = (
+                1 + len(self.inputs) + len(self.outputs) + len(self.constants),
+                0,
+            )
+            self.constants.append(value)
+        assert found is not None, f"{value!r} of kind {value.kind} is not in memory"
+        return found
+
+
+def planned(plan: Plan, inputs: list[Value]) -> Memory:
+    """Memory for every value that a step writes."""
+    memory = Memory(inputs, plan.outputs)
+    for i, value in enumerate(inputs):
+        memory.slots[value] = (1 + i, 0)
+    for i, value in enumerate(plan.outputs):
+        memory.slots[root(value)] = (1 + len(inputs) + i, 0)
+    made, last = _lifetimes(plan.steps)
+    arena = _Arena()
+    leaving: dict[int, list[Value]] = {}
+    for value, step in last.items():
+        leaving.setdefault(step, []).append(value)
+    entering: dict[int, list[Value]] = {}
+    for value, step in made.items():
+        entering.setdefault(step, []).append(value)
+    for k in range(len(plan.steps)):
+        for value in entering.get(k, ()):
+            if value not in memory.slots:
+                memory.slots[value] = (0, arena.take(max(value.nbytes, 1)))
+        for value in leaving.get(k, ()):
+            slot, offset = memory.slots.get(value, (-1, 0))
+            if slot == 0 and value in made:
+                arena.give(offset, max(value.nbytes, 1))
+    memory.arena = arena.top
+    return memory
+
+
+def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:
+    """The values in memory that a step reads, and those that it writes."""
+    if isinstance(step, Kernel):
+        inside = {v for v in step.body if v.kind == "map"}
+        reads = [a for v in step.body for a, _ in v.args if a not in inside]
+        return reads, [v for v in step.body if v.kind == "reduce" or v in step.stored]
+    if isinstance(step, Product):
+        return [a for a, _ in step.value.args], [step.value]
+    if isinstance(step, Piece):
+        return [] if step.piece is None else [step.piece], [step.whole]
+    assert isinstance(step, Called)
+    results = step.results if step.value.dtype == object else [step.value]
+    return [a for a, _ in step.value.args], results
+
+
+def _lifetimes(steps: list[Any]) -> tuple[dict[Value, int], dict[Value, int]]:
+    made: dict[Value, int] = {}
+    last: dict[Value, int] = {}
+    for k, step in enumerate(steps):
+        reads, writes = reads_and_writes(step)
+        for value in writes:
+            made.setdefault(value, k)
+            last[value] = k
+        for value in reads:
+            last[root(value)] = k
+    return made, last
+
+
+class _Arena:
+    """Free stretches, first fit; neighbours are joined when they are given back."""
+
+    def __init__(self) -> None:
+        self.free: list[tuple[int, int]] = []  # offset, size
+        self.top = 0
+
+    def take(self, size: int) -> int:
+        size = _rounded(size)
+        for i, (offset, room) in enumerate(self.free):
+            if room >= size:
+                if room == size:
+                    del self.free[i]
+                else:
+                    self.free[i] = (offset + size, room - size)
+                return offset
+        if self.free and sum(self.free[-1]) == self.top:
+            offset, _ = self.free.pop()
+        else:
+            offset = self.top
+        self.top = offset + size
+        return offset
+
+    def give(self, offset: int, size: int) -> None:
+        self.free.append((offset, _rounded(size)))
+        self.free.sort()
+        joined: list[tuple[int, int]] = []
+        for start, room in self.free:
+            if joined and sum(joined[-1]) == start:
+                joined[-1] = (joined[-1][0], joined[-1][1] + room)
+            else:
+                joined.append((start, room))
+        self.free = joined
+
+
+def _rounded(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT

@@ -1,0 +1,145 @@
+"""Arrays as a compiler sees them: what is computed at each index, from what, at which index.
+
+A value has `dims`, its extents without those of size one: an axis of size one is a matter of
+notation, and broadcasting is a matter of access.  The kinds:
+
+    input     an array that is given              constant  one number, or an array kept with the code
+    map       a scalar function at each index     reduce    a map folded over some axes
+    product   a sum of products, by BLAS          reshape   the same numbers in the same order
+    join      pieces stored side by side          call      an op that the interpreter computes
+
+A map reads each operand at an `Access`: per axis of the operand, which axis of the result it
+follows, from where, and how far apart.  Slices, transposes and broadcasting are nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+BOOL, DOUBLE, SINGLE, LONG = (np.dtype(t) for t in (np.bool_, np.float64, np.float32, np.int64))
+KNOWN = {BOOL: "i1", DOUBLE: "f64", SINGLE: "f32", LONG: "i64"}  # what machine code computes with
+
+
+class Dim(NamedTuple):
+    """One axis of an operand: its index is start + step × (index of the result along `axis`)."""
+
+    axis: int | None
+    start: int = 0
+    step: int = 1
+
+
+Access = tuple[Dim, ...]
+
+
+class Value:
+    """One array of the program; `args` are (value, access) of what it is computed from.
+
+    `line` is the user's, `name` what a reader calls it; `params` depends on the kind:
+    map: the function; reduce: (function, axes); product: sizes; join: the regions; call: the node.
+    """
+
+    __slots__ = ("args", "dims", "dtype", "kind", "line", "name", "number", "params")
+
+    def __init__(
+        self,
+        kind: str,
+        dims: tuple[int, ...],
+        dtype: Any,
+        args: tuple[tuple[Value, Access], ...] = (),
+        params: Any = None,
+    ):
+        self.kind, self.dims, self.dtype, self.args, self.params = kind, dims, dtype, args, params
+        self.line: Any = None
+        self.name = ""
+        self.number = -1
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for n in self.dims:
+            size *= n
+        return size
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        return f"%{self.number}" if self.number >= 0 else f"<{self.kind} {self.params}>"
+
+
+def pointwise(rank: int) -> Access:
+    """The access of an operand that has the axes of the result."""
+    return tuple(Dim(i) for i in range(rank))
+
+
+def composed(inner: Access, outer: Access) -> Access:
+    """An operand of a view, read where the view is read at `outer`."""
+    found = []
+    for d in inner:
+        if d.axis is None:
+            found.append(d)
+        else:
+            o = outer[d.axis]
+            found.append(Dim(o.axis, d.start + d.step * o.start, d.step * o.step))
+    return tuple(found)
+
+
+def strides_of(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """How many elements apart neighbours along each axis lie, rows last."""
+    strides, step = [], 1
+    for n in reversed(dims):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def program_text(outputs: list[Value]) -> str:
+    """Every value the outputs need, one line each."""
+    lines = []
+    for v in ordered(outputs):
+        read = ", ".join(f"%{a.number}{_access_text(a, access, v)}" for a, access in v.args)
+        what = v.params[0] if v.kind == "reduce" else v.params if v.kind == "map" else v.kind
+        extra = f" over {list(v.params[1])}" if v.kind == "reduce" else ""
+        if v.kind == "call":
+            what = f"call {v.params.op.name}"
+        if v.kind == "constant":
+            what = f"constant {v.params}" if v.size == 1 else "constant array"
+        lines.append(f"  %{v.number} = {what} {read}{extra}".ljust(48) + _spec_text(v))
+    return "\n".join(lines)
+
+
+def _spec_text(v: Value) -> str:
+    return f"  {KNOWN.get(v.dtype, v.dtype.name)}[{', '.join(map(str, v.dims))}]"
+
+
+def _access_text(a: Value, access: Access, reader: Value) -> str:
+    if access == pointwise(len(a.dims)) and len(a.dims) == len(reader.dims):
+        return ""
+    return f"[{', '.join(map(_dim_text, access))}]"
+
+
+def _dim_text(d: Dim) -> str:
+    if d.axis is None:
+        return str(d.start)
+    step = "" if d.step == 1 else f"{d.step}·"
+    return f"{step}i{d.axis}" + (f"+{d.start}" if d.start else "")
+
+
+def ordered(outputs: list[Value]) -> list[Value]:
+    """Every value above the outputs, operands first, numbered in that order."""
+    order: list[Value] = []
+    entered: set[Value] = set()
+    stack: list[tuple[Value, bool]] = [(v, False) for v in reversed(outputs)]
+    while stack:
+        v, done = stack.pop()
+        if done:
+            v.number = len(order)
+            order.append(v)
+        elif v not in entered:
+            entered.add(v)
+            stack.append((v, True))
+            stack += [(a, False) for a, _ in reversed(v.args) if a not in entered]
+    return order

@@ -1,0 +1,155 @@
+"""Recording a call for the compiler: a graph that holds for every call alike, and what it rests on.
+
+What Python code reads out of a Variable (`if x > 0`, `x.value`, an index, a loop count) is a
+*guard*: the graph holds as long as the value read is the same.  An array that was there before the
+call is *live*: it is read anew in every call.  One made inside is a constant.  The call is recorded
+twice to tell these apart, and to find what differs though it should not: random numbers, clocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.graph import Graph
+from chainrule.core.node import Node, make_leaf
+from chainrule.errors import CompileError
+from chainrule.record.trace import Trace
+from chainrule.record.variable import Variable
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A value that Python code has read: while it is the same, so is the path taken."""
+
+    node: Node
+    value: Any
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recorded call; `live` and `constants` are leaves of the graph beside its arguments."""
+
+    graph: Graph
+    guards: tuple[Guard, ...]
+    live: dict[Node, np.ndarray]
+    constants: dict[Node, np.ndarray]
+
+
+class GuardedTrace(Trace):
+    """A trace that keeps what was read, and arrays from elsewhere as leaves."""
+
+    inside = False  # float(x) is a guard here, unless a gradient is being taken
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: dict[Node, Any] = {}
+        self.arrays: dict[int, tuple[Node, np.ndarray]] = {}
+
+    def read(self, variable: Variable) -> None:
+        self.reads.setdefault(self.node_of(variable), np.array(variable._value))
+
+    def leaf_for(self, value: Any, name: str, bare: bool) -> Any:
+        """Integers stay what they are: sizes, axes, counts.  They belong to the form of a call."""
+        return value if type(value) is int else super().leaf_for(value, name, bare)
+
+    def operand(self, arg: Any) -> Any:
+        if type(arg) is Variable:
+            return self.node_of(arg)
+        if not isinstance(arg, np.ndarray) or arg.dtype.kind not in "fciub":
+            return arg
+        found = self.arrays.get(id(arg))
+        if found is None:
+            leaf = make_leaf(arg.shape, arg.dtype, f"array{len(self.arrays)}")
+            found = self.arrays[id(arg)] = leaf, arg
+            self.values[leaf] = arg
+        return found[0]
+
+
+def specialised(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Recording:
+    """Record f twice on these arguments, and say what the recording rests on."""
+    first, again = GuardedTrace(), GuardedTrace()
+    graph = first.record(f, args, kwargs)
+    other = again.record(f, args, kwargs)
+    twin = _twins(graph, other)
+    live: dict[Node, np.ndarray] = {}
+    constants: dict[Node, np.ndarray] = {}
+    for leaf, array in first.arrays.values():
+        if leaf not in twin:
+            continue
+        same = again.values[twin[leaf]]
+        if same is array:
+            live[leaf] = array
+        elif np.array_equal(same, array, equal_nan=array.dtype.kind in "fc"):
+            constants[leaf] = array
+        else:
+            raise CompileError(
+                "an array made inside the function differs between two recordings of one call.\n"
+                f"{_used_at(graph, leaf)}"
+                "  random numbers, clocks and counters must be arguments: the compiled function "
+                "would repeat the first ones for ever."
+            )
+    constants |= {n: np.asarray(v) for n, v in first.values.items() if n not in live}
+    guards = tuple(
+        Guard(node, value) for node, value in first.reads.items() if node not in constants
+    )
+    return Recording(graph, guards, live, constants)
+
+
+def _twins(graph: Graph, other: Graph) -> dict[Node, Node]:
+    """Node by node the same of two recordings, which must be alike."""
+    if len(graph) != len(other):
+        raise CompileError(_unlike("they have different numbers of operations"))
+    twin: dict[Node, Node] = {}
+    for a, b in zip(graph.nodes, other.nodes, strict=True):
+        twin[a] = b
+        if a.is_leaf or b.is_leaf:
+            if a.is_leaf != b.is_leaf or a.shape != b.shape:
+                raise CompileError(_unlike("they start from different arrays"))
+            continue
+        where = f"\n  {a.line.shown()}" if a.line else ""
+        if a.op is not b.op or a.shape != b.shape:
+            raise CompileError(_unlike(f"one does {a.op.name}, the other {b.op.name}") + where)
+        for x, y in zip(a.args or (), b.args or (), strict=True):
+            if isinstance(x, Node):
+                if twin[x] is not y:
+                    raise CompileError(_unlike("they use other operands") + where)
+            elif not _equal(x, y):
+                raise CompileError(_differs(a.op.name, x, y) + where)
+        for name, x in a.attrs.items():
+            if not _equal(x, b.attrs[name]):
+                raise CompileError(_differs(f"{name} of {a.op.name}", x, b.attrs[name]) + where)
+    return twin
+
+
+def _equal(x: Any, y: Any) -> bool:
+    if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+        inexact = getattr(x, "dtype", np.dtype(int)).kind in "fc"
+        return bool(np.array_equal(x, y, equal_nan=inexact))
+    return bool(x is y or x == y or (x != x and y != y))
+
+
+def _unlike(how: str) -> str:
+    return (
+        f"two recordings of one call differ: {how}.\n"
+        "  a compiled function must do the same thing when it is called twice in the same way: pass "
+        "what changes as an argument."
+    )
+
+
+def _differs(what: str, x: Any, y: Any) -> str:
+    return (
+        f"a constant differs between two recordings of one call: {what}, {x!r} and then {y!r}.\n"
+        "  random numbers, clocks and counters must be arguments: the compiled function would "
+        "repeat the first one for ever."
+    )
+
+
+def _used_at(graph: Graph, leaf: Node) -> str:
+    for node in graph.nodes:
+        if not node.is_leaf and any(a is leaf for a in node.args or ()) and node.line:
+            return f"  {node.line.shown()}\n"
+    return ""

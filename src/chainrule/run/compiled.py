@@ -1,0 +1,135 @@
+"""`cr.compile`: a function that is recorded once and runs as machine code from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.containers import Structure, flatten
+from chainrule.core.node import Node
+from chainrule.errors import ArgumentError
+from chainrule.lower.build import Program
+from chainrule.record.outside import watch
+from chainrule.record.specialise import Recording, specialised
+from chainrule.record.variable import Variable
+from chainrule.run.program import Executable
+
+DYNAMIC = (np.ndarray, np.generic, float, complex)
+
+
+class Variant:
+    """One path through the function, compiled for one form of its arguments."""
+
+    def __init__(self, recording: Recording, structure: Structure | None):
+        self.recording = recording
+        self.structure = structure
+        graph = recording.graph
+        guards = [g.node for g in recording.guards]
+        self.program = Program(graph, guards, recording.constants)
+        self.live = [recording.live[n] for n in graph.captured if n in recording.live]
+        self.expected = [g.value for g in recording.guards]
+        self.count = len(graph.outputs)
+        self.run = Executable(self.program)
+
+    def __call__(self, leaves: list[np.ndarray]) -> Any:
+        """The result, or NotImplemented where another path is to be taken."""
+        outputs = self.run([*leaves, *(np.ascontiguousarray(a) for a in self.live)])
+        for expected, found in zip(self.expected, outputs[self.count :], strict=True):
+            if not np.array_equal(expected, found, equal_nan=expected.dtype.kind in "fc"):
+                return NotImplemented
+        results = [o if o.ndim else o[()] for o in outputs[: self.count]]
+        graph = self.recording.graph
+        assert graph.result is not None
+        return graph.result.unflatten(results)
+
+
+class Compiled:
+    """A function compiled for every form of arguments it is called with."""
+
+    def __init__(self, f: Callable[..., Any]):
+        self.f = f
+        self.variants: dict[Any, list[Variant]] = {}
+        self.outside = watch(f)
+        self._lock = RLock()
+        update_wrapper(self, f)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, key, _ = _form(args, kwargs)
+        if leaves is None:  # being differentiated or recorded: what is compiled is what f does
+            return self.f(*args, **kwargs)
+        if self.outside.changed() is not None:
+            self.variants, self.outside = {}, watch(self.f)
+        for variant in self.variants.get(key, ()):
+            found = variant(leaves)
+            if found is not NotImplemented:
+                return found
+        with self._lock:
+            variant = self._record(args, kwargs)
+            self.variants.setdefault(key, []).insert(0, variant)
+        found = variant(leaves)
+        assert found is not NotImplemented
+        return found
+
+    def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
+        names = list(kwargs)
+
+        def positional(*every: Any) -> Any:
+            return self.f(*every[: len(args)], **dict(zip(names, every[len(args) :], strict=True)))
+
+        f = positional if kwargs else self.f
+        recording = specialised(f, (*args, *kwargs.values()), {})
+        return Variant(recording, None)
+
+
+def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | None, Any, Any]:
+    """The arrays among the arguments, and a key of everything else."""
+    values, structure = flatten((args, kwargs) if kwargs else args)
+    leaves: list[np.ndarray] = []
+    static: list[Any] = []
+    for value in values:
+        if isinstance(value, Variable):
+            return None, None, None
+        if isinstance(value, DYNAMIC):
+            array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
+            leaves.append(array)
+            static.append((array.shape, array.dtype))
+        else:
+            static.append((type(value), value))
+    key = structure, tuple(static)
+    try:
+        hash(key)
+    except TypeError:
+        odd = next(v for v in values if not isinstance(v, DYNAMIC) and not _hashable(v))
+        raise ArgumentError(
+            f"a compiled function takes numbers, arrays, containers of them, and constants that can "
+            f"be hashed; got a {type(odd).__name__}"
+        ) from None
+    return leaves, key, structure
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def compile(f: Callable[..., Any], target: str = "cpu") -> Compiled:
+    """f as a function that runs as machine code.
+
+    It is recorded on its first call's own values, twice, and again for every new form of arguments
+    and for every path that Python code takes on values.
+    """
+    if target != "cpu":
+        raise ArgumentError(f'target={target!r}: only "cpu" is there')
+    if not callable(f):
+        raise ArgumentError(f"cr.compile takes a function, not a {type(f).__name__}")
+    return Compiled(f)
+
+
+__all__ = ["Compiled", "Node", "compile"]

@@ -1,0 +1,117 @@
+"""A compiled program in this process: its machine code, its memory, and how it is run."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.spec import Shape
+from chainrule.errors import ArgumentError, ChainruleError
+from chainrule.lower.build import Call, Constant, Program
+from chainrule.lower.fuse import Called
+from chainrule.lower.memory import ALIGNMENT
+from chainrule.lower.module import Module, module_of
+from chainrule.run.machine import Machine
+
+RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Executable:
+    """Runs one program on arrays that fit it; may be called from several threads at once."""
+
+    def __init__(self, program: Program):
+        self.module: Module = module_of(program)
+        names = [f"run{i}" for i in range(len(self.module.calls) + 1)]
+        self.machine = Machine(self.module.text, names)
+        self.parts = [RUN(self.machine.address(name)) for name in names]
+        memory = self.module.memory
+        self.constants = [np.ascontiguousarray(v.params) for v in memory.constants]
+        self.shapes: list[tuple[Shape, Any]] = [(r.shape, r.dtype) for r in program.results]
+        self.free: list[Workspace] = []
+
+    def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        outputs = [np.empty(shape, dtype) for shape, dtype in self.shapes]
+        try:
+            space = self.free.pop()
+        except IndexError:
+            space = Workspace(self)
+        space.point(inputs, outputs)
+        self.parts[0](space.address)
+        for call, part in zip(self.module.calls, self.parts[1:], strict=True):
+            space.interpret(call)
+            part(space.address)
+        self.free.append(space)
+        return outputs
+
+
+class Workspace:
+    """The arena and the table of pointers of one call."""
+
+    def __init__(self, executable: Executable):
+        memory = executable.module.memory
+        self.memory = memory
+        self.arena = np.empty(memory.arena + ALIGNMENT, np.uint8)
+        start = -self.arena.ctypes.data % ALIGNMENT
+        self.aligned = self.arena[start:]
+        count = 1 + len(memory.inputs) + len(memory.outputs) + len(executable.constants)
+        self.table = np.zeros(count, np.uintp)
+        self.table[0] = self.aligned.ctypes.data
+        self.address = self.table.ctypes.data
+        first = 1 + len(memory.inputs) + len(memory.outputs)
+        for i, constant in enumerate(executable.constants):
+            self.table[first + i] = constant.ctypes.data
+        self.arrays: list[np.ndarray] = []
+        self.constants = executable.constants
+
+    def point(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        """Aim the table at the arrays of this call."""
+        self.arrays = [*inputs, *outputs]
+        for i, array in enumerate(self.arrays):
+            self.table[1 + i] = array.ctypes.data
+
+    def buffer(self, value: Any) -> np.ndarray:
+        """The memory of a value as an array."""
+        slot, offset = self.memory.locate(value)
+        if slot == 0:
+            raw = self.aligned[offset : offset + value.nbytes]
+            return raw.view(value.dtype)
+        count = len(self.arrays)
+        held = self.arrays[slot - 1] if slot <= count else self.constants[slot - 1 - count]
+        return held.reshape(-1)
+
+    def interpret(self, step: Called) -> None:
+        """Compute an op with its own `forward`."""
+        call: Call = step.value.params
+        operands = iter(step.value.args)
+        args = []
+        for argument in call.arguments:
+            if isinstance(argument, Constant):
+                args.append(argument.value)
+            else:
+                value, _ = next(operands)
+                args.append(self._operand(value).reshape(argument)[()])
+        node = call.node
+        try:
+            with np.errstate(all="ignore"):
+                out = node.op.forward(*args, **node.attrs)
+        except ChainruleError:
+            raise
+        except Exception as error:
+            where = f"\n  {node.line.shown()}" if node.line else ""
+            raise ArgumentError(f"{node.op.name} failed: {error}{where}") from error
+        if step.value.dtype == object:
+            for result in step.results:
+                self.buffer(result)[:] = np.asarray(out[result.params]).reshape(-1)
+        else:
+            self.buffer(step.value)[:] = np.asarray(out).reshape(-1)
+
+    def _operand(self, value: Any) -> np.ndarray:
+        if value.kind == "constant" and value.size == 1:
+            return np.asarray(value.params, value.dtype)
+        found = self.buffer(value)
+        found = found.view()
+        found.flags.writeable = False
+        return found
