@@ -28,15 +28,23 @@ class Fit:
     degree: dict[str, int]
     weight: Function | None = None
     fixed: tuple[float, ...] = ()
+    twofold: bool = False
 
     def coefficients(self, dtype: str) -> tuple[tuple[float, ...], float]:
+        degree = self.degree[dtype]
         return polynomial(
-            self.function, self.low, self.high, self.degree[dtype], dtype, self.weight, self.fixed
+            *(self.function, self.low, self.high, degree, dtype),
+            *(self.weight, self.fixed, self.twofold),
         )
 
 
 HALF_LN2 = 0.34665  # ln 2 / 2 and a little, since k is the nearest whole number only about
 QUARTER_PI = 0.787
+
+
+def erfcx(x: mpf) -> mpf:
+    return mp.exp(x * x) * mp.erfc(x)
+
 
 FITS: dict[str, Fit] = {
     "exponential.EXP": Fit(
@@ -60,6 +68,46 @@ FITS: dict[str, Fit] = {
         # cos r = 1 + z·C(z) with z = r²
         lambda z: (mp.cos(mp.sqrt(z)) - 1) / z,
         0.0, QUARTER_PI**2, {"f64": 6, "f32": 3}, weight=lambda z: z, fixed=(-0.5,),
+    ),
+    "hyperbolic.SINH": Fit(
+        # sinh x = x + x·z·S(z) with z = x²
+        lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+        0.0, 1.0, {"f64": 7, "f32": 3}, weight=lambda z: z,
+    ),
+    "hyperbolic.TANH": Fit(
+        # tanh x = x + x·z·T(z) with z = x²
+        lambda z: (mp.tanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+        0.0, 0.3026, {"f64": 9, "f32": 3}, weight=lambda z: z,
+    ),
+    "inverse_trigonometric.ARCSIN": Fit(
+        # arcsin s = s + s·z·A(z) with z = s²
+        lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+        0.0, 0.25, {"f64": 11, "f32": 4}, weight=lambda z: z,
+    ),
+    "inverse_trigonometric.ARCTAN": Fit(
+        # arctan t = t + t·z·A(z) with z = t²
+        lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+        0.0, 1.0, {"f64": 19, "f32": 7}, weight=lambda z: z * mp.sqrt(z) / mp.atan(mp.sqrt(z)),
+    ),
+    "roots.CBRT": Fit(mp.cbrt, 0.707, 1.415, {"f64": 6, "f32": 3}),
+    "power.POW": Fit(
+        # log2((1+s)/(1−s)) = s·(c₀ + c₁z + z²·Q(z)) with z = s²; c₀ and c₁ are known exactly
+        lambda z: ((2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z - mpf(2) / 3) / z / mp.ln(2),
+        0.0, 0.02945, {"f64": 7, "f32": 2}, weight=lambda z: z * z,
+    ),
+    "error_function.ERF": Fit(
+        # erf x = 1 − e^(−x·q(x))
+        lambda x: -mp.log(mp.erfc(x)) / x,
+        1e-30, 5.95, {"f64": 24}, weight=lambda x: x * mp.erfc(x) / mp.erf(x), twofold=True,
+    ),
+    "error_function.ERF_SINGLE": Fit(
+        lambda x: -mp.log(mp.erfc(x)) / x,
+        1e-30, 3.95, {"f32": 10}, weight=lambda x: x * mp.erfc(x) / mp.erf(x), twofold=True,
+    ),
+    "error_function.ERFC": Fit(
+        # erfc x = e^(−x²)·h(t)/(1 + 2x) with t = (x − 2.5)/(x + 2.5)
+        lambda t: (1 + 5 * (1 + t) / (1 - t)) * erfcx(2.5 * (1 + t) / (1 - t)),
+        -1.0, 0.8328, {"f64": 24, "f32": 10}, twofold=True,
     ),
 }  # fmt: skip
 

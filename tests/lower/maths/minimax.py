@@ -18,8 +18,11 @@ def polynomial(
     dtype: str,
     weight: Function | None = None,
     fixed: Sequence[float] = (),
+    twofold: bool = False,
 ) -> tuple[tuple[float, ...], float]:
     """Coefficients, lowest first, and the largest weighted error on [low, high].
+
+    `twofold`: the first one comes in two parts, so that its rounding does not count.
 
     `fixed` are the first coefficients where they are given. The others are rounded one by one,
     lowest first, and those still free are fitted anew after each, so that the rest makes a rounding
@@ -33,11 +36,15 @@ def polynomial(
         kept: list[float] = []
         for power in range(degree + 1):
             if power < len(fixed):
-                number = float(fixed[power])
+                numbers = [float(fixed[power])]
             else:
-                number = _rounded(_least_squares(nodes, rest, weights, power, degree), dtype)
-            kept.append(number)
-            rest = [y - mpf(number) * x**power for x, y in zip(nodes, rest, strict=True)]
+                exact = _least_squares(nodes, rest, weights, power, degree)
+                numbers = [_rounded(exact, dtype)]
+                if twofold and power == 0:
+                    numbers.append(_rounded(exact - mpf(numbers[0]), dtype))
+            kept += numbers
+            number = sum(map(mpf, numbers))
+            rest = [y - number * x**power for x, y in zip(nodes, rest, strict=True)]
         error = max(abs(w * y) for w, y in zip(weights, rest, strict=True))
     return tuple(kept), float(error)
 

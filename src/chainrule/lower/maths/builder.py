@@ -258,11 +258,20 @@ class Builder:
 
     def polynomial(self, x: Value, coefficients: Sequence[Operand]) -> Value:
         """c₀ + c₁x + c₂x² + … by Horner's rule."""
-        *rest, result = coefficients
-        total = result if isinstance(result, Value) else self.constant(result, x.element)
+        *rest, last = coefficients
+        total = last if isinstance(last, Value) else self.constant(last, x.element)
         for coefficient in reversed(rest):
             total = self.fma(total, x, coefficient)
         return total
+
+    def long_polynomial(self, x: Value, coefficients: Sequence[Operand]) -> Value:
+        """The same with even and odd powers side by side, which halves the time until it is there.
+
+        Worth it from about twenty coefficients on, where both sums are not far larger than theirs.
+        """
+        square = x * x
+        even, odd = (self.polynomial(square, coefficients[i::2]) for i in (0, 1))
+        return self.fma(odd, x, even)
 
     def rarely(
         self, mask: Value, usual: tuple[Value, ...], unusual: Callable[[], tuple[Value, ...]]

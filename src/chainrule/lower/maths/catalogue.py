@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from chainrule.lower.maths import exponential, hyperbolic, logarithm, logistic, trigonometric
+from chainrule.lower.maths import (
+    error_function,
+    exponential,
+    hyperbolic,
+    inverse_hyperbolic,
+    inverse_trigonometric,
+    logarithm,
+    logistic,
+    power,
+    roots,
+    trigonometric,
+)
 from chainrule.lower.maths.builder import FORMATS, Builder, Value
 
 
@@ -37,11 +48,33 @@ FUNCTIONS: dict[str, Function] = {
     "log1p": Function(1, "log of 1 + x and of what that addition lost", 1.0, logarithm.log1p),
     "sin": Function(1, "(−1)^j·sin r with x = jπ + r, polynomial in r", 1.5, trigonometric.sin),
     "cos": Function(1, "(−1)^(j+1)·sin r with x = (j + ½)π + r", 1.5, trigonometric.cos),
+    "tan": Function(1, "sin r / cos r or −cos r / sin r, corrected", 1.5, trigonometric.tan),
     "tanh": Function(1, "t/(t + 2) with t = e^2x − 1, quotient corrected", 1.0, hyperbolic.tanh),
     "sinh": Function(1, "sinh and cosh of r, joined with 2^k and 2^−k", 1.5, hyperbolic.sinh),
     "cosh": Function(1, "sinh and cosh of r, joined with 2^k and 2^−k", 1.5, hyperbolic.cosh),
     "sigmoid": Function(1, "e/(1 + e) or 1/(1 + e) with e = e^−|x|", 1.5, logistic.sigmoid),
     "softplus": Function(1, "max(x, 0) + log(1 + e^−|x|)", 1.5, logistic.softplus),
+    "pow": Function(2, "2^(y·log2 x), the logarithm to twice the digits", 1.0, power.pow),
+    "erf": Function(1, "1 − e^(−x·q(x)), one polynomial q", 1.5, error_function.erf),
+    "erfc": Function(1, "e^(−x²)·h(t)/(1 + 2x), t = (x − 2.5)/(x + 2.5)", 2.0, error_function.erfc),
+    "arcsin": Function(
+        1, "series, or π/2 − 2·arcsin √((1 − |x|)/2)", 1.5, inverse_trigonometric.arcsin
+    ),
+    "arccos": Function(1, "as arcsin", 1.5, inverse_trigonometric.arccos),
+    "arctan": Function(
+        1, "series in t², where t is |x| or 1/|x|", 1.5, inverse_trigonometric.arctan
+    ),
+    "arctan2": Function(
+        2, "arctan of the smaller over the larger", 1.5, inverse_trigonometric.arctan2
+    ),
+    "arcsinh": Function(
+        1, "log(1 + w), w = |x| + x²/(1 + √(1 + x²))", 1.5, inverse_hyperbolic.arcsinh
+    ),
+    "arccosh": Function(
+        1, "log(1 + w), w = t + √(t² + 2t), t = x − 1", 2.0, inverse_hyperbolic.arccosh
+    ),
+    "arctanh": Function(1, "½·log(1 + w), w = 2|x|/(1 − |x|)", 1.5, inverse_hyperbolic.arctanh),
+    "cbrt": Function(1, "polynomial, then a step of Halley's method", 1.0, roots.cbrt),
 }
 
 

@@ -18,6 +18,12 @@ def any_sum(b: Builder, x: Value, y: Operand) -> tuple[Value, Value]:
     return total, (x - (total - of_y)) + (y - of_y)
 
 
+def exact_product(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+    """The product and exactly what rounding it lost."""
+    product = x * y
+    return product, b.fma(x, y, -product)
+
+
 def sum_with_product(b: Builder, a: Value, x: Value, y: Value) -> tuple[Value, Value]:
     """a + x·y rounded, and what was lost: exact where a = 0 or |a| ≥ |x·y|, if x·y is exact."""
     total = b.fma(x, y, a)

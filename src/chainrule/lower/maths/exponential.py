@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chainrule.lower.maths.builder import Builder, Value
 from chainrule.lower.maths.constants import LN2, LOG2E, parts, rounded
-from chainrule.lower.maths.exact import sum_with_product
+from chainrule.lower.maths.exact import ordered_sum, sum_with_product
 
 # Fitted by tests/lower/maths/coefficients.py, lowest power first.
 EXP = {
@@ -57,13 +57,21 @@ def clamped(b: Builder, x: Value, limits: tuple[float, float]) -> Value:
     return b.at_least(b.at_most(x, limits[1]), limits[0])
 
 
-def reduced(b: Builder, x: Value, down: int = 1) -> tuple[Power, Value, Value]:
-    """x = k·ln 2 + r + rest with |r| ≤ ln 2 / 2, where the rest is what rounding r left."""
+def reduced(
+    b: Builder, x: Value, down: int = 1, beyond: Value | None = None
+) -> tuple[Power, Value, Value]:
+    """x + beyond = k·ln 2 + r + rest with |r| ≤ ln 2 / 2; the rest is below the last digit of r.
+
+    `beyond` is what of the argument did not fit into x.
+    """
     high, low = parts(LN2, b.format, 2)
     power = nearest_power(b, x, rounded(LOG2E, b.format), down)
     exact = b.fma(power.k, -high, x)  # few bits are left, so that nothing is rounded
     r = b.fma(power.k, -low, exact)
-    return power, r, b.fma(power.k, -low, exact - r)
+    rest = b.fma(power.k, -low, exact - r)
+    if beyond is not None:
+        r, rest = ordered_sum(b, r, rest + beyond)
+    return power, r, rest
 
 
 def scaled(b: Builder, doubled: Value, power: Power) -> Value:
@@ -87,9 +95,11 @@ def exp2(b: Builder, x: Value) -> Value:
     return scaled(b, b.polynomial(x - power.k, [2 * c for c in b.given(EXP2)]), power)
 
 
-def scaled_expm1(b: Builder, x: Value, down: int) -> tuple[Value, Value]:
+def scaled_expm1(
+    b: Builder, x: Value, down: int, beyond: Value | None = None
+) -> tuple[Value, Value]:
     """2^−down·(2^k·(e^r − 1) + (2^k − 1)) as head + tail, finite where 2^k itself is not."""
-    found, r, rest = reduced(b, x, down)
+    found, r, rest = reduced(b, x, down, beyond)
     power = found.of_two(b)
     _, _, *series = b.given(EXP)
     bend = power * b.fma(r * r, b.polynomial(r, series), rest)

@@ -14,11 +14,13 @@ from math import inf, nan
 
 from chainrule.lower.maths.builder import FORMATS, Builder, Value
 from chainrule.lower.maths.constants import PI, parts
+from chainrule.lower.maths.exact import ordered_sum
 
 TABLE = "@cr_two_over_pi"
 WORDS = 20
 # The table begins with a word of zeros, for numbers whose last digit stands behind the point.
 ZEROS = 64
+RESULTS = ("i64", "double", "double")
 
 
 @cache
@@ -41,8 +43,8 @@ def two_over_pi() -> tuple[int, ...]:
     return (0, *words)
 
 
-def quadrant_and_rest(b: Builder, a: Value) -> tuple[Value, Value]:
-    """n mod 4 and r with a = n·π/2 + r, |r| ≤ π/4, for doubles a ≥ 2^16; r is NaN for infinity."""
+def quadrant_and_rest(b: Builder, a: Value) -> tuple[Value, Value, Value]:
+    """n mod 4, r and rest with a = n·π/2 + r + rest, for doubles a ≥ 2^17; NaN for infinity."""
     text, declares = _of_one()
     words = ", ".join(f"i64 {word}" for word in two_over_pi())
     b.declares |= declares
@@ -50,45 +52,46 @@ def quadrant_and_rest(b: Builder, a: Value) -> tuple[Value, Value]:
     b.needs[_symbol(1)] = text
     if b.lanes > 1:
         b.needs[_symbol(b.lanes)] = _of_all(b.lanes)
-    rest, quadrant = b.call(_symbol(b.lanes), ("double", "i64"), a)
-    return quadrant, rest
+    quadrant, r, rest = b.call(_symbol(b.lanes), RESULTS, a)
+    return quadrant, r, rest
 
 
 def _symbol(lanes: int) -> str:
     return f"@cr_huge_angle_f64x{lanes}"
 
 
-def _function(symbol: str, lanes: int, lines: list[str], results: tuple[str, str]) -> str:
-    kinds = [e if lanes == 1 else f"<{lanes} x {e}>" for e in ("double", "i64")]
-    pair = f"{{{kinds[0]}, {kinds[1]}}}"
-    return "\n".join(
-        [
-            f"define internal {pair} {symbol}({kinds[0]} %a) noinline cold nounwind {{",
-            *lines,
-            f"  %p = insertvalue {pair} poison, {kinds[0]} {results[0]}, 0",
-            f"  %q = insertvalue {pair} %p, {kinds[1]} {results[1]}, 1",
-            f"  ret {pair} %q",
-            "}",
-            "",
-        ]
-    )
+def _function(symbol: str, lanes: int, lines: list[str], results: list[str]) -> str:
+    kinds = [e if lanes == 1 else f"<{lanes} x {e}>" for e in RESULTS]
+    structure = "{" + ", ".join(kinds) + "}"
+    lines = [
+        f"define internal {structure} {symbol}({kinds[1]} %a) noinline cold nounwind {{",
+        *lines,
+    ]
+    last = "poison"
+    for i, (kind, result) in enumerate(zip(kinds, results, strict=True)):
+        lines.append(f"  %out{i} = insertvalue {structure} {last}, {kind} {result}, {i}")
+        last = f"%out{i}"
+    return "\n".join([*lines, f"  ret {structure} {last}", "}", ""])
 
 
 def _of_all(lanes: int) -> str:
     """Each lane through the function for one."""
+    structure = "{" + ", ".join(RESULTS) + "}"
     lines = []
-    rest, quadrant = "poison", "poison"
+    results = ["poison"] * len(RESULTS)
     for i in range(lanes):
         lines += [
             f"  %a{i} = extractelement <{lanes} x double> %a, i32 {i}",
-            f"  %f{i} = call {{double, i64}} {_symbol(1)}(double %a{i})",
-            f"  %x{i} = extractvalue {{double, i64}} %f{i}, 0",
-            f"  %n{i} = extractvalue {{double, i64}} %f{i}, 1",
-            f"  %r{i} = insertelement <{lanes} x double> {rest}, double %x{i}, i32 {i}",
-            f"  %s{i} = insertelement <{lanes} x i64> {quadrant}, i64 %n{i}, i32 {i}",
+            f"  %f{i} = call {structure} {_symbol(1)}(double %a{i})",
         ]
-        rest, quadrant = f"%r{i}", f"%s{i}"
-    return _function(_symbol(lanes), lanes, lines, (rest, quadrant))
+        for j, element in enumerate(RESULTS):
+            lines += [
+                f"  %x{i}.{j} = extractvalue {structure} %f{i}, {j}",
+                f"  %r{i}.{j} = insertelement <{lanes} x {element}> {results[j]},"
+                f" {element} %x{i}.{j}, i32 {i}",
+            ]
+            results[j] = f"%r{i}.{j}"
+    return _function(_symbol(lanes), lanes, lines, results)
 
 
 @cache
@@ -127,10 +130,13 @@ def _of_one() -> tuple[str, frozenset[str]]:
     pi, more = parts(PI, b.format, 2)
     product = high * (pi / 2)
     lost = b.fma(high, pi / 2, -product) + b.fma(high, more / 2, low * (pi / 2))
-    angle = (product + lost) * scale
-    angle = b.select(negative, -angle, angle)
-    angle = b.select(a < inf, angle, nan)
-    results = (angle.text, b.convert("trunc", quadrant, "i64").text)
+    scale = b.select(negative, -scale, scale)
+    angle, rest = ordered_sum(b, product, lost)
+    results = [
+        b.convert("trunc", quadrant, "i64").text,
+        b.select(a < inf, angle * scale, nan).text,
+        (rest * scale).text,
+    ]
     return _function(_symbol(1), 1, b.lines, results), frozenset(b.declares)
 
 

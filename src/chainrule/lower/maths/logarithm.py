@@ -65,9 +65,14 @@ def log1p(b: Builder, x: Value) -> Value:
     return b.copysign(log_of_sum(b, u, x - (u - 1.0)), x)
 
 
-def log_of_sum(b: Builder, u: Value, lost: Value) -> Value:
-    """log(u + lost) for a `lost` below the last digit of u; from 2^mantissa on it is left out."""
+def log_of_sum(b: Builder, u: Value, lost: Value, doublings: Value | None = None) -> Value:
+    """log((u + lost)·2^doublings) for a `lost` below the last digit of u.
+
+    From 2^mantissa on, `lost` is left out.
+    """
     m, k = mantissa_and_exponent(b, u)
+    if doublings is not None:
+        k = k + doublings
     scale = (m.bits - u.bits + b.format.bits(1.0)).float  # 2^−k
     correction = b.select(u < 2.0 ** (b.format.mantissa + 2), lost * scale, 0.0)
     return natural_log(b, (m - 1.0) + correction, k)

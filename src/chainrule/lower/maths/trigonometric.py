@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from chainrule.lower.maths.builder import Builder, Value
 from chainrule.lower.maths.constants import PI, parts, rounded
+from chainrule.lower.maths.exact import any_sum, corrected_quotient, exact_product, ordered_sum
 from chainrule.lower.maths.huge_angle import quadrant_and_rest
 
 # Fitted by tests/lower/maths/coefficients.py: sin r = r + r·z·S(z) and cos r = 1 + z·C(z), z = r².
@@ -38,6 +39,23 @@ def cos(b: Builder, x: Value) -> Value:
     return sine_of_turned(b, n + 1, r)
 
 
+def tan(b: Builder, x: Value) -> Value:
+    """sin r / cos r, or −cos r / sin r after an odd number of quarter turns."""
+    n, r, rest = quarter_turns(b, b.abs(x), keep=True)
+    z = r * r
+    sine = ordered_sum(b, r, b.fma(r * z, b.polynomial(z, b.given(SIN)), rest))
+    # cos(r + rest) = cos r − r·rest, up to what does not count.
+    cosine = ordered_sum(b, b.constant(1.0), b.fma(z, b.polynomial(z, b.given(COS)), -r * rest))
+    odd = (n & 1).differs(0)
+    over, under = (
+        [b.select(odd, p, q) for p, q in zip(yes, no, strict=True)]
+        for yes, no in ((cosine, sine), (sine, cosine))
+    )
+    result = corrected_quotient(b, over[0], (under[0], under[1]), over[1])
+    flipped = (n << (b.format.width - 1)) ^ (x.bits & b.format.sign)
+    return (result.bits ^ flipped).float
+
+
 def sine_of_turned(b: Builder, n: Value, r: Value) -> Value:
     """sin(n·π/2 + r): the coefficients of sine or of cosine, as n is even or odd."""
     z = r * r
@@ -48,31 +66,38 @@ def sine_of_turned(b: Builder, n: Value, r: Value) -> Value:
     return (result.bits ^ ((n & 2) << (b.format.width - 2))).float
 
 
-def quarter_turns(b: Builder, a: Value) -> tuple[Value, Value]:
-    """n and r with a = n·π/2 + r, for a ≥ 0; of n, only the last bits are there."""
+def quarter_turns(b: Builder, a: Value, keep: bool = False) -> tuple[Value, ...]:
+    """n and r with a = n·π/2 + r for a ≥ 0, and, to keep, what rounding r lost.
+
+    Of n, only the last bits are there.
+    """
     huge = a > b.given(LARGEST)
-    usual = few_quarter_turns(b, a)
-    return b.rarely(huge, usual, lambda: many_quarter_turns(b, a, huge, usual))  # type: ignore[return-value]
+    usual = few_quarter_turns(b, a, keep)
+    return b.rarely(huge, usual, lambda: many_quarter_turns(b, a, huge, usual))
 
 
-def few_quarter_turns(b: Builder, a: Value) -> tuple[Value, Value]:
+def few_quarter_turns(b: Builder, a: Value, keep: bool) -> tuple[Value, ...]:
     form = b.format
     large = b.fma(a, rounded(2 / Fraction(PI), form), form.magic)
-    r = a
-    # The first difference is exact, since few digits are left; the second rounds; the third counts
-    # only where r is small.
-    for part in parts(PI, form, 3):
-        r = b.fma(large - form.magic, -part / 2, r)
-    return large.bits, r
+    count = large - form.magic
+    first, second, third = (part / 2 for part in parts(PI, form, 3))
+    exact = b.fma(count, -first, a)  # few digits are left, so that nothing is rounded
+    if not keep:
+        return large.bits, b.fma(count, -third, b.fma(count, -second, exact))
+    product, lost = exact_product(b, count, b.constant(-second))
+    r, rest = any_sum(b, exact, product)
+    return large.bits, r, rest + b.fma(count, -third, lost)
 
 
 def many_quarter_turns(
-    b: Builder, a: Value, huge: Value, usual: tuple[Value, Value]
-) -> tuple[Value, Value]:
+    b: Builder, a: Value, huge: Value, usual: tuple[Value, ...]
+) -> tuple[Value, ...]:
     """The same where lanes are huge, in double precision for both formats."""
-    if b.format.element == "double":
-        n, r = quadrant_and_rest(b, a)
-    else:
-        n, r = quadrant_and_rest(b, b.convert("fpext", a, "double"))
-        n, r = b.convert("trunc", n, "i32"), b.convert("fptrunc", r, "float")
-    return b.select(huge, n, usual[0]), b.select(huge, r, usual[1])
+    single = b.format.element == "float"
+    found = quadrant_and_rest(b, b.convert("fpext", a, "double") if single else a)
+    if single:
+        n, r, _ = found
+        head = b.convert("fptrunc", r, "float")
+        tail = b.convert("fptrunc", r - b.convert("fpext", head, "double"), "float")
+        found = (b.convert("trunc", n, "i32"), head, tail)
+    return tuple(b.select(huge, own, other) for own, other in zip(found, usual, strict=False))
