@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
 
 COMPARED = 10_000  # parts of two tuples; beyond it they count as different
+UNROLLED = 32  # bindings of one kind that are checked one by one; more of them in a loop
 
 
 class Absent:
@@ -16,41 +18,47 @@ class Absent:
 
 
 ABSENT: Any = Absent()
-PLAIN = (int, float, complex, bool, str, bytes, type(None))
-SCALARS = frozenset(np.sctypeDict.values()) - {np.void, np.object_}
+# Classes are told apart by id: a metaclass may have an equality and a hash of the user's.
+PLAIN = frozenset(map(id, (int, float, complex, bool, str, bytes, type(None))))
+SCALARS = frozenset(map(id, {*np.sctypeDict.values()} - {np.void, np.object_}))
 UNREADABLE = (KeyError, IndexError, ValueError, AttributeError, RuntimeError)
 
 
-def item(owner: Any, key: Any) -> Any:
-    return owner[key]
+class How(NamedTuple):
+    """A way of being bound: the value now, and the text of the check that it is the expected one.
+
+    Neither runs any of the user's code: the owner is exactly a dict or list where it is indexed,
+    and a key that is called is a descriptor or an iterator of the interpreter's own.
+    """
+
+    value: Callable[[Any, Any], Any]
+    check: str
 
 
-def element(owner: Any, key: Any) -> Any:
-    return owner[key]
+item = How(lambda owner, key: owner[key], "{owner}[{key}] is {expected}")
+element = How(lambda owner, key: owner[key], "{owner}[{key}] is {expected}")  # of a list
+unbound = How(lambda owner, key: owner.get(key, ABSENT), "{key} not in {owner}")
+cell = How(lambda owner, _: owner.cell_contents, "{owner}.cell_contents is {expected}")
+code = How(lambda owner, _: owner.__code__, "{owner}.__code__ is {expected}")
+kind = How(lambda owner, _: type(owner), "type({owner}) is {expected}")
+size = How(lambda owner, _: len(owner), "len({owner}) == {expected}")
+read = How(lambda owner, key: key(owner), "{key}({owner}) is {expected}")
+contents = How(lambda owner, key: tuple(key(owner)), "all(map(is_, {key}({owner}), {expected}))")
+# Dicts apart from lists: the interpreter indexes fastest where it meets one type.
+HOWS = (item, unbound, cell, code, element, kind, size, read, contents)
 
 
-def cell(owner: Any, _: Any) -> Any:
-    return owner.cell_contents
+class Binding(NamedTuple):
+    """Where a value is bound, and which."""
 
+    how: How
+    owner: Any
+    key: Any
+    expected: Any
+    words: str
 
-def code(owner: Any, _: Any) -> Any:
-    return owner.__code__
-
-
-def kind(owner: Any, _: Any) -> Any:
-    return type(owner)
-
-
-def size(owner: Any, _: Any) -> Any:
-    return len(owner)
-
-
-def read(owner: Any, key: Any) -> Any:
-    return key(owner)
-
-
-def contents(owner: Any, key: Any) -> Any:
-    return tuple(key(owner))
+    def now(self) -> Any:
+        return quietly(lambda owner: self.how.value(owner, self.key), self.owner)
 
 
 def quietly(get: Callable[[Any], Any], owner: Any) -> Any:
@@ -60,21 +68,77 @@ def quietly(get: Callable[[Any], Any], owner: Any) -> Any:
         return ABSENT
 
 
-class Binding(NamedTuple):
-    """Where a value is bound and which: `how` is one of the functions above.
+class Outside:
+    """Everything that a function's code can reach outside of its arguments, as it was bound.
 
-    They run none of the user's code: dicts and lists are exactly that, and a `key` that is called
-    is a descriptor or iterator of the interpreter's own.
+    `incomplete` says in words what is not watched.  The values watched are kept alive.
     """
 
-    how: Callable[[Any, Any], Any]
-    owner: Any
-    key: Any
-    expected: Any
-    words: str
+    __slots__ = ("_as_before", "_bindings", "incomplete")
 
-    def now(self) -> Any:
-        return quietly(lambda owner: self.how(owner, self.key), self.owner)
+    def __init__(self, bindings: Iterable[Binding], incomplete: Iterable[str] = ()):
+        self.incomplete = tuple(incomplete)
+        self._expect(tuple(bindings))
+
+    def changed(self) -> str | None:
+        """None if everything is bound as it was; else words for what was rebound."""
+        return None if self._as_before() else self._rebound()
+
+    def _expect(self, bindings: tuple[Binding, ...]) -> None:
+        groups = [tuple(b for b in bindings if b.how is how) for how in HOWS]
+        values: list[Any] = []
+        for group in groups:
+            places = tuple((b.owner, b.key, b.expected) for b in group)
+            values += [places] if len(places) > UNROLLED else [v for place in places for v in place]
+        self._bindings = bindings
+        self._as_before = _maker(tuple(min(len(g), UNROLLED + 1) for g in groups))(*values)
+
+    def _rebound(self) -> str | None:
+        """The first binding to another value; an equal number takes the place of the old one."""
+        found = []
+        for binding in self._bindings:
+            now = binding.now()
+            if not same(now, binding.expected):
+                return binding.words
+            found.append(binding._replace(expected=now))
+        self._expect(tuple(found))
+        return None
+
+
+CHECK = """
+def make({parameters}):
+    def as_before():
+        try:
+            {lines}
+        except UNREADABLE:
+            return False
+        return True
+    return as_before
+"""
+ONE = """if not ({check}): return False"""
+MANY = """for owner, key, expected in {name}:
+                if not ({check}): return False"""
+
+
+@lru_cache(maxsize=256)
+def _maker(counts: tuple[int, ...]) -> Callable[..., Callable[[], bool]]:
+    """What makes the check of so many bindings of each kind; its text depends on nothing else."""
+    parameters, lines = [], []
+    for h, (how, count) in enumerate(zip(HOWS, counts, strict=True)):
+        if count > UNROLLED:
+            parameters.append(f"many{h}")
+            check = how.check.format(owner="owner", key="key", expected="expected")
+            lines.append(MANY.format(name=f"many{h}", check=check))
+            continue
+        for n in range(count):
+            names = {part: f"{part}{h}_{n}" for part in ("owner", "key", "expected")}
+            parameters += names.values()
+            lines.append(ONE.format(check=how.check.format(**names)))
+    indent = "\n" + " " * 12
+    text = CHECK.format(parameters=", ".join(parameters), lines=indent.join(lines) or "pass")
+    scope: dict[str, Any] = {"__name__": __name__, "UNREADABLE": UNREADABLE, "is_": is_}
+    exec(text, scope)  # noqa: S102 - a template of our own, filled with names of our own
+    return scope["make"]
 
 
 def same(now: Any, then: Any) -> bool:
@@ -92,104 +156,15 @@ def same(now: Any, then: Any) -> bool:
         if type(a) is not type(b):
             return False
         if type(a) is tuple and len(a) == len(b):
-            stack.extend(zip(a, b, strict=True))
+            stack += [pair for pair in zip(a, b, strict=True) if pair[0] is not pair[1]]
         elif not _equal(a, b):
             return False
     return False
 
 
 def _equal(a: Any, b: Any) -> bool:
-    if type(a) in (float, complex):
+    if type(a) is float or type(a) is complex:
         return repr(a) == repr(b)  # tells 0.0 from -0.0, and a NaN is itself
-    if type(a) in SCALARS:
+    if id(type(a)) in SCALARS:
         return bool(a.dtype == b.dtype and a.tobytes() == b.tobytes())
-    return type(a) in PLAIN and bool(a == b)
-
-
-# ---- the check in every call ---------------------------------------------------------------------
-
-
-class Outside:
-    """Everything that a function's code can reach outside of its arguments, as it was bound.
-
-    `incomplete` says in words what is not watched.  The values watched are kept alive.
-    """
-
-    __slots__ = ("_bindings", "_checks", "incomplete")
-
-    def __init__(self, bindings: Iterable[Binding], incomplete: Iterable[str] = ()):
-        self.incomplete = tuple(incomplete)
-        self._set(tuple(bindings))
-
-    def _set(self, bindings: tuple[Binding, ...]) -> None:
-        """Sorted by how they are read, so that each loop of `changed` meets one kind of object."""
-
-        def those(how: Any) -> list[Binding]:
-            return [b for b in bindings if b.how is how]
-
-        self._bindings = bindings
-        more = (
-            tuple((b.owner, b.key, b.expected) for b in those(element)),
-            tuple((b.owner, b.expected) for b in those(kind)),
-            tuple((b.owner, b.expected) for b in those(size)),
-            tuple((b.key, b.owner, b.expected) for b in those(read)),
-            tuple((b.key, b.owner, b.expected) for b in those(contents)),
-        )
-        items = those(item)
-        self._checks = (
-            tuple((b.owner, b.key, b.expected) for b in items if b.expected is not ABSENT),
-            tuple((b.owner, b.key) for b in items if b.expected is ABSENT),
-            tuple((b.owner, b.expected) for b in those(cell)),
-            tuple((b.owner, b.expected) for b in those(code)),
-            more if any(more) else None,
-        )
-
-    def changed(self) -> str | None:
-        """None if everything is bound as it was; else words for what was rebound."""
-        items, absent, cells, codes, more = self._checks
-        try:
-            for owner, key, expected in items:
-                if owner[key] is not expected:
-                    return self._rebound()
-            for owner, key in absent:
-                if key in owner:
-                    return self._rebound()
-            for owner, expected in cells:
-                if owner.cell_contents is not expected:
-                    return self._rebound()
-            for owner, expected in codes:
-                if owner.__code__ is not expected:
-                    return self._rebound()
-        except UNREADABLE:
-            return self._rebound()
-        return None if more is None or _as_before(*more) else self._rebound()
-
-    def _rebound(self) -> str | None:
-        """The first binding to another value; an equal number takes the place of the old one."""
-        found = []
-        for binding in self._bindings:
-            now = binding.now()
-            if not same(now, binding.expected):
-                return binding.words
-            found.append(binding._replace(expected=now))
-        self._set(tuple(found))
-        return None
-
-
-def _as_before(elements: Any, kinds: Any, sizes: Any, reads: Any, contents: Any) -> bool:
-    try:
-        for owner, key, expected in elements:
-            if owner[key] is not expected:
-                return False
-        for owner, expected in kinds:
-            if type(owner) is not expected:
-                return False
-        for owner, expected in sizes:
-            if len(owner) != expected:
-                return False
-        for read, owner, expected in reads:
-            if read(owner) is not expected:
-                return False
-        return not contents or all(all(map(is_, parts(c), old)) for parts, c, old in contents)
-    except UNREADABLE:
-        return False
+    return id(type(a)) in PLAIN and bool(a == b)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import os
 import sys
+import types
 from enum import Enum
 from functools import lru_cache
 from types import CodeType, ModuleType
@@ -85,6 +86,8 @@ def module_of(cls: type) -> str:
 
 
 def origin_of_class(cls: type) -> Origin:
+    if module_of(cls) == "types" and name_of(cls) not in vars(types):
+        return Origin.USER  # made by make_dataclass or new_class, which sign in this way
     module = sys.modules.get(module_of(cls))
     if module is None or not issubclass(type(module), ModuleType):
         return _origin(module_of(cls), "")

@@ -38,6 +38,7 @@ from chainrule.record.bindings import (
     quietly,
     read,
     size,
+    unbound,
 )
 from chainrule.record.names import (
     DYNAMIC,
@@ -57,7 +58,7 @@ LIMIT = 10_000  # bindings; one costs about 25 ns in every call of a compiled fu
 NOTES = 100  # lines in `incomplete`
 
 SINGLE = (object, range, slice, type(...), type(NotImplemented), CodeType, Absent)
-NOTHING_INSIDE = frozenset((*PLAIN, *SCALARS, *SINGLE))
+NOTHING_INSIDE = PLAIN | SCALARS | {id(cls) for cls in SINGLE}
 NAMESPACES = {("types", "SimpleNamespace"), ("argparse", "Namespace")}
 CONSTRUCTION = frozenset(("__init__", "__new__", "__post_init__"))
 PRINTING = frozenset(("__repr__", "__str__", "__format__"))
@@ -148,12 +149,14 @@ class Walk:
             self.note(f"{words}: there are more than {LIMIT} bindings")
             return
         self.room -= cost
+        if how is item and value is ABSENT:
+            how = unbound
         self.bindings.append(Binding(how, owner, key, value, words))
 
     def meet(self, found: Found) -> None:
         key = id(found.value), found.watched
         if (
-            type(found.value) in NOTHING_INSIDE
+            id(type(found.value)) in NOTHING_INSIDE
             or issubclass(type(found.value), np.ndarray)
             or key in self.seen
         ):
@@ -251,7 +254,7 @@ class Walk:
         last = max((n for n, space in enumerate(spaces) if name in space.names), default=-1)
         for owner, path, names in spaces[: last + 1]:
             value = names.get(name, ABSENT)
-            if (id(owner), name) in self.bound or type(value) in DESCRIPTORS:
+            if (id(owner), name) in self.bound or issubclass(type(value), DESCRIPTORS):
                 continue
             self.bound.add((id(owner), name))
             self.bind(item, names, name, value, f"attribute `{name}` of `{path}`")
@@ -283,7 +286,7 @@ class Walk:
     def look_at_table(self, table: dict[Any, Any], found: Found, what: str) -> None:
         """A dict of items, of attributes or of defaults; strange keys are not looked up."""
         path = found.path
-        if type(table) is not dict or not all(type(key) in PLAIN for key in list(table)):
+        if type(table) is not dict or not all(id(type(key)) in PLAIN for key in list(table)):
             self.bind_contents(table, dict, path)
             bound = [(f"{path}[...]", value) for value in list(dict.values(table))]
         else:
