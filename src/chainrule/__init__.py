@@ -74,6 +74,7 @@ __all__ = [
     "Variable",
     "ViewWriteError",
     "check_grads",
+    "compile",
     "conditioning",
     "debug",
     "diff_runs",
@@ -96,6 +97,7 @@ __all__ = [
 LATE = {  # imported when first asked for
     "Explanation": "chainrule.explain.explanation",
     "check_grads": "chainrule.explain.check",
+    "compile": "chainrule.run.compiled",
     "conditioning": "chainrule.explain.conditioning",
     "debug": "chainrule.explain.debug",
     "diff_runs": "chainrule.explain.compare",

@@ -162,10 +162,12 @@ class Builder:
             # A Python number takes the type of what it meets.
             weak = isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))
             return self.broadcast_to(self.constant(flat[0], array.dtype, weak), array.shape)
-        made = Value(
-            "constant", _dims(array.shape), array.dtype, params=np.ascontiguousarray(array)
-        )
-        return Array(made, array.shape)
+        return self.held(array)
+
+    def held(self, array: np.ndarray) -> Array:
+        """An array kept with the code."""
+        kept = np.ascontiguousarray(array)
+        return Array(Value("constant", _dims(array.shape), array.dtype, params=kept), array.shape)
 
     def constant(self, number: Any, dtype: Any = DOUBLE, weak: bool = False) -> Array:
         number = np.dtype(dtype).type(number)
@@ -208,6 +210,12 @@ class Builder:
             dtype = BOOL if function in COMPARISONS or function in TESTS else args[-1][0].dtype
         return Array(self._value("map", dims, dtype, args, function), shape)
 
+    def maths(self, function: str, *operands: Array) -> Array:
+        """A mathematical function, which may not be written."""
+        if not kinds_of(function):
+            raise NotLoweredError(f"{function} is not written as vector code")
+        return self.map(function, *operands)
+
     def _read(self, array: Array, shape: Shape, axis_at: dict[int, int]) -> tuple[Value, Access]:
         skipped = len(shape) - len(array.shape)
         access = tuple(Dim(axis_at[skipped + i]) for i, n in enumerate(array.shape) if n != 1)
@@ -245,7 +253,8 @@ class Builder:
         return Array(self._value("map", dims, base.dtype, ((base, access),), "copy"), shape)
 
     def broadcast_to(self, array: Array, shape: Shape) -> Array:
-        if array.shape == tuple(shape):
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        if array.shape == shape:
             return array
         _, axis_at = _axes(shape)
         skipped = len(shape) - array.ndim
@@ -256,7 +265,7 @@ class Builder:
         axes = (
             tuple(reversed(range(array.ndim)))
             if axes is None
-            else tuple(a % array.ndim for a in axes)
+            else tuple(a % array.ndim for a in (axes if isinstance(axes, tuple | list) else (axes,)))
         )
         shape = tuple(array.shape[a] for a in axes)
         _, axis_at = _axes(shape)
@@ -518,6 +527,20 @@ class Constant:
 
     def __init__(self, value: Any):
         self.value = value
+
+
+class Move:
+    """Stands for a node whose op copies: of a type that machine code does not have."""
+
+    line = None
+    attrs: Mapping[str, Any] = {}  # noqa: RUF012 - read only
+
+    class op:  # noqa: N801 - as the field of a node
+        name = "copy"
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x
 
 
 class Call:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chainrule.lower.values import Access, Dim, Value, ordered, pointwise, strides_of
+from chainrule.lower.build import Call, Move
+from chainrule.lower.values import KNOWN, Access, Dim, Value, ordered, pointwise, strides_of
 
 LONGEST = 400  # values of one kernel: a longer one has too few registers
 CHEAP = frozenset({
@@ -90,9 +91,12 @@ def _own_memory(outputs: list[Value]) -> Iterator[Value]:
     seen: set[Value] = set()
     for out in outputs:
         base = root(out)
-        if base.kind in ("map", "reduce", "product", "join") and base not in seen:
+        if base.kind in ("map", "reduce", "product", "join", "call", "result") and base not in seen:
             seen.add(base)
             yield out
+        elif out.dtype not in KNOWN:
+            operand = ((out, pointwise(len(out.dims))),)
+            yield Value("call", out.dims, out.dtype, operand, Call(Move(), [out.dims]))
         else:
             yield Value("map", out.dims, out.dtype, ((out, pointwise(len(out.dims))),), "copy")
 

@@ -43,6 +43,9 @@ def module_of(program: Program) -> Module:
         if isinstance(step, Called):
             calls.append(step)
             parts.append([])
+            for a, _ in step.value.args:
+                if a.kind == "constant" and a.size != 1:
+                    memory.locate(a)  # so that it has a place in the table
             continue
         name = f"step{k}"
         codes.append(_code(name, step, memory, nests))

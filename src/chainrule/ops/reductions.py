@@ -217,7 +217,8 @@ def folded_by(function: str) -> Any:
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        if initial is not None or where is not True or dtype not in (None, x.dtype):
+        other_type = dtype is not None and dtype != x.dtype  # np.float64 == None holds
+        if initial is not None or where is not True or other_type:
             return None
         if function in ("any", "all"):
             x = b.astype(x, np.bool_)

@@ -64,7 +64,7 @@ def _mean_samples() -> list[Sample]:
 
 
 def _mean_lowered(b: Any, x: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
-    if where is not True or dtype not in (None, x.dtype) or x.dtype.kind != "f":
+    if where is not True or (dtype is not None and dtype != x.dtype) or x.dtype.kind != "f":
         return None
     count = lane_size(x.shape, axis)
     total = b.reduce("sum", x, axis, bool(keepdims))
