@@ -21,7 +21,7 @@ ABSENT: Any = Absent()
 # Classes are told apart by id: a metaclass may have an equality and a hash of the user's.
 PLAIN = frozenset(map(id, (int, float, complex, bool, str, bytes, type(None))))
 SCALARS = frozenset(map(id, {*np.sctypeDict.values()} - {np.void, np.object_}))
-UNREADABLE = (KeyError, IndexError, ValueError, AttributeError, RuntimeError)
+UNREADABLE = (KeyError, IndexError, ValueError, AttributeError, RuntimeError, TypeError)
 
 
 class How(NamedTuple):

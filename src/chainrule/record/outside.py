@@ -184,7 +184,7 @@ class Walk:
                 self.meet(found._replace(value=vars(held)[name].__get__(value), path=path))
         elif found.depth >= DEPTH:
             del self.seen[id(value), found.watched]
-            self.cut.append(found)
+            self.cut += [found] if found.watched else []
         else:
             base = next((base for base in ITERATED if issubclass(cls, base)), None)
             if base is not None:
@@ -266,8 +266,9 @@ class Walk:
         value, path, exact = found.value, found.path, type(found.value) is base
         length = base.__len__(value)
         if length > self.room:
-            self.note(f"the items of `{path}`, of which there are {length}")
-            if exact:
+            if found.watched:
+                self.note(f"the items of `{path}`, of which there are {length}")
+            if found.watched and exact:
                 self.bind(size, value, None, length, f"the length of `{path}`")
             return
         if found.watched and base is dict:
@@ -330,7 +331,8 @@ class Walk:
                     self.meet(Found(value, found.path, found.depth + 1, watched=False))
             return
         by_value = next(n["__hash__"] for n in spaces if "__hash__" in n)
-        if module_of(cls).startswith("chainrule") or by_value not in (None, object.__hash__):
+        ours = module_of(cls).startswith("chainrule.")
+        if ours or not found.watched or by_value not in (None, object.__hash__):
             return
         self.note(f"the inside of `{found.path}`, an object of {module_of(cls)}.{name_of(cls)}")
 
