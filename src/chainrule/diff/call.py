@@ -152,7 +152,9 @@ def _input(value: Any, n: int, bare: bool) -> Variable | None:
                 "  pass it as floating point: x.astype(float)."
             )
         return None
-    return Variable(array[()], make_leaf(array.shape, array.dtype, None))
+    made = Variable(array[()], make_leaf(array.shape, array.dtype, None))
+    tracing = current.get().tracing
+    return made if tracing is None else tracing.adopt(made)
 
 
 def _output(value: Any) -> Any:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import Masked, plain, unmasked, within
+from chainrule.core.masked import Masked, perhaps, plain, unmasked, within
 from chainrule.core.node import Node
 from chainrule.core.op import Linear, Multilinear, Rules
-from chainrule.core.rule import rule_for
-from chainrule.core.spec import dummy
 from chainrule.diff.failing import names_the_node
+from chainrule.ops.operands import live_operand, live_shape
 
 Adjoints = dict[Node, Any]
 
@@ -153,26 +152,27 @@ def _masked_contributions(g: Masked, node: Node) -> Sequence[Any]:
 def _with_dead_operands_zeroed(alive: Any, node: Node) -> Node:
     """`node` whose operands are zero where only dead lanes of the result read them.
 
-    `np.where(known, X @ w, 0)` with NaN in the unknown rows of X: the rows are never used, so they
-    must not reach the gradient of w.  Which entries are used is asked of the op itself, with every
-    operand replaced by ones.
+    Only where that can matter: where an operand is not finite, or may not be in another run of a
+    trace.
     """
     rule = node.rule
+    names = rule.op.inputs
     values = dict(zip(rule.saved_names, node.saved, strict=True))
-    if all(np.isfinite(plain(v)).all() for n, v in values.items() if n in rule.op.inputs):
-        return node
     parents = dict(zip(rule.positions, node.parents, strict=True))
-    specs = [parents.get(i, values.get(n)) for i, n in enumerate(rule.op.inputs)]
-    if any(s is None for s in specs):
+    specs: list[Any] = [parents.get(i, values.get(n)) for i, n in enumerate(names)]
+    risky = {n for n in names if n in values and perhaps(~np.isfinite(plain(values[n])))}
+    if not risky or any(s is None for s in specs):
         return node
-    ones = [dummy(s) for s in specs]
-    every = rule_for(rule.op, (True,) * len(ones))
-    saved = every.keep(*ones, None)
-    probe = Node(every, tuple(specs), saved, node.attrs, node.shape, node.dtype)
-    reached = every.pull(alive.astype(np.float64), probe)
-    used = {n: plain(m) != 0 for n, m in zip(rule.op.inputs, reached, strict=True)}
-    saved = tuple(
-        np.where(used[n], v, 0) if n in used else v
-        for n, v in zip(rule.saved_names, node.saved, strict=True)
-    )
-    return node.with_saved(saved)
+    where = {
+        "of": rule.op.name,
+        "shapes": tuple(tuple(np.shape(s)) for s in specs),
+        "settings": tuple(node.attrs.items()),
+    }
+
+    def zeroed(name: str, value: Any) -> Any:
+        if name not in risky:
+            return value
+        at = {**where, "position": names.index(name)}
+        return live_operand(value, alive, **at, shape=live_shape(value, alive, **at))
+
+    return node.with_saved(tuple(zeroed(n, v) for n, v in values.items()))

@@ -31,6 +31,7 @@ FAMILIES = (
     "matrix_functions",
     "nans",
     "norms",
+    "operands",
     "ordering",
     "pooling",
     "positions",

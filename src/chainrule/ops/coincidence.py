@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrule.core.masked import plain
+from chainrule.core.masked import perhaps, plain
 from chainrule.core.node import Node
-from chainrule.core.op import sample
+from chainrule.core.op import first_recorded, sample
 from chainrule.core.parts import Parts
 from chainrule.errors import DegenerateError
 from chainrule.ops.define import rules
@@ -37,12 +37,16 @@ def whole_of(out: tuple[Any, ...]) -> Node:
 # -- which values coincide -------------------------------------------------------------------
 
 
-def coinciding(values: Any) -> Any:
-    """Which of the sorted values coincide to rounding, as boolean matrices; None if none do."""
+def coinciding(values: Any, shared: bool = False) -> Any:
+    """Which of the sorted values coincide to rounding, as boolean matrices; None if none do.
+
+    Where it is asked only to share among those, `shared`, a trace takes them into account even if
+    none do; else what it has recorded holds for distinct values only.
+    """
     n = values.shape[-1]
     limit = rounding(values) * np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
     steps = np.abs(np.diff(values, axis=-1)) > limit
-    if steps.all() or n < 2:
+    if n < 2 or not (perhaps(~steps) if shared else np.any(~steps)):
         return None
     first = np.zeros((*values.shape[:-1], 1), int)
     group = np.concatenate([first, np.cumsum(steps, axis=-1)], axis=-1)
@@ -60,16 +64,20 @@ def mean_of_equals(bar: Any, same: Any) -> Any:
     Where they are equal already nothing is done: the mean would hide how they depend on the values.
     """
     share = (same / same.sum(axis=-1, keepdims=True)).astype(bar.dtype)
-    value = plain(bar)
-    if negligible((share @ value[..., None])[..., 0] - value, value):
-        return bar
-    return (share @ bar[..., None])[..., 0]
+    value, found = plain(bar), (share @ bar[..., None])[..., 0]
+    if first_recorded((same,)) is not None:
+        return np.where(is_rounding(plain(found) - value, value), bar, found)
+    return bar if negligible(plain(found) - value, value) else found
 
 
 def negligible(found: Any, scale: Any) -> bool:
     """Whether `found` is rounding beside `scale`."""
-    found, scale = np.abs(plain(found)), np.max(np.abs(plain(scale)), initial=0.0)
-    return bool(np.all(found <= np.sqrt(np.finfo(found.dtype).eps) * scale))
+    return bool(is_rounding(plain(found), plain(scale)))
+
+
+def is_rounding(found: Any, scale: Any) -> Any:
+    found, scale = np.abs(found), np.max(np.abs(scale), initial=0.0)
+    return np.all(found <= np.sqrt(np.finfo(found.dtype).eps) * scale)
 
 
 def off_diagonal(same: Any) -> Any:

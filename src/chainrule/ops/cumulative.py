@@ -123,7 +123,7 @@ def backwards(x: Any, g: Any, axis: int) -> Any:
 
 def _up_to(alive: Any, axis: int) -> Any:
     """The elements from which a live lane was reached: everything up to the last one."""
-    return flipped(np.logical_or.accumulate(flipped(alive, axis), axis=axis), axis)
+    return flipped(np.maximum.accumulate(flipped(alive, axis), axis=axis), axis)
 
 
 def _recurrence_samples() -> list[Sample]:

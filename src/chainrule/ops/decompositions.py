@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrule.core.masked import plain
+from chainrule.core.masked import perhaps, plain
 from chainrule.core.op import Sample, sample
 from chainrule.core.parts import Parts
 from chainrule.core.rule import conjugate
@@ -167,13 +167,14 @@ qr = composite(
 # -- eig -------------------------------------------------------------------------------------
 
 
-def _close(w: Any) -> Any:
-    """Which eigenvalues coincide to rounding, as boolean matrices; None if none do."""
+def _close(w: Any, shared: bool = False) -> Any:
+    """Which eigenvalues coincide to rounding, as `coinciding` tells it of sorted ones."""
     limit = rounding(w) * np.max(np.abs(w), axis=-1, keepdims=True, initial=0.0)[..., None]
     same = np.abs(w[..., None, :] - w[..., :, None]) <= limit
     for _ in range(w.shape[-1].bit_length()):
         same = same @ same  # if a is close to b and b to c, all three count as one
-    return same if off_diagonal(same).any() else None
+    others = off_diagonal(same)
+    return same if (perhaps(others) if shared else np.any(others)) else None
 
 
 def _normalised(v: Any, g: Any) -> Any:
@@ -200,7 +201,7 @@ def _pull_eig(g: Any, out: Any) -> Any:
     """V⁻ᴴ (w̄ + F* ∘ Vᴴ V̄) Vᴴ with F = 1 / (wⱼ − wᵢ)."""
     w, v = out
     for_values, for_vectors = g
-    same, eye = _close(plain(w)), np.eye(w.shape[-1], dtype=bool)
+    same, eye = _close(plain(w), for_vectors is None), np.eye(w.shape[-1], dtype=bool)
     inside: Any = 0.0
     if for_values is not None:
         if same is not None and for_vectors is None:

@@ -46,7 +46,7 @@ def _pull_eigh(g: Any, a: Any, out: Any, UPLO: str) -> Any:
     """V (w̄ + F ∘ Vᴴ V̄) Vᴴ in the triangle read, with F = 1 / (wⱼ − wᵢ)."""
     w, v = out
     for_values, for_vectors = g
-    same = coinciding(plain(w))
+    same = coinciding(plain(w), shared=for_vectors is None)
     if for_vectors is None:
         inside = for_values if same is None else mean_of_equals(for_values, same)
         return to_triangle((v * inside[..., None, :]) @ adjoint(v), UPLO == "L")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrule.core.masked import plain
+from chainrule.core.masked import perhaps, plain
 from chainrule.core.op import Sample, sample
 from chainrule.core.parts import Parts
 from chainrule.core.spec import Spec
@@ -17,10 +17,10 @@ from chainrule.ops.coincidence import (
     any_turn,
     coinciding,
     first_order_only,
+    is_rounding,
     limit,
     mean_of_equals,
     message,
-    negligible,
     off_diagonal,
     reciprocal,
     refuse_dependence,
@@ -91,11 +91,13 @@ def _pull_svd(g: Any, a: Any, out: Any, full_matrices: bool) -> Any:
     """U s̄ Vᴴ, and what Ū and V̄ add: see `_numerators` and `_assembled`."""
     u, s, vh = out
     for_u, for_s, for_vh = g
-    same, zero, k = coinciding(plain(s)), _zero(plain(s)), s.shape[-1]
-    if for_u is None and for_vh is None:
+    values_only = for_u is None and for_vh is None
+    same, zero, k = coinciding(plain(s), shared=values_only), _zero(plain(s)), s.shape[-1]
+    if values_only:
         inside = for_s if same is None else mean_of_equals(for_s, same)
-        if not negligible(plain(inside) * zero, inside):
-            inside = np.where(zero, 0, inside)
+        away = is_rounding(plain(inside) * zero, plain(inside))
+        if perhaps(~away):
+            inside = np.where(zero & ~away, 0, inside)
         return (u[..., :k] * inside[..., None, :]) @ vh[..., :k, :]
     if same is not None or (zero.any() and _meets_zero(u, vh)):
         return _pull_coinciding(g, a, out, same)

@@ -297,18 +297,15 @@ def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     x = plain(as_array(x))
     if weights is None and first_recorded((x,)) is None:
         return np.bincount(x, minlength=minlength)
-    if weights is None:
-        weights = np.ones(x.shape, np.intp)
-    else:
-        weights = as_array(weights).astype(np.float64)
-    if x.ndim != 1 or weights.shape != x.shape:
+    given = np.ones(x.shape, np.intp) if weights is None else as_array(weights).astype(np.float64)
+    if x.ndim != 1 or given.shape != x.shape:
         raise ShapeError(
-            f"bincount of {x.shape} with weights of {weights.shape}: both must be one long list"
+            f"bincount of {x.shape} with weights of {given.shape}: both must be one long list"
         )
     if x.dtype.kind not in "iub" or np.any(x < 0):
         raise ArgumentError("bincount counts integers that are not negative")
     length = max(int(np.max(x, initial=-1)) + 1, minlength)
-    return scatter(weights, x, template=(Slot(0),), shape=(length,))
+    return scatter(given, x, template=(Slot(0),), shape=(length,))
 
 
 bincount = composite(

@@ -122,6 +122,14 @@ class Trace:
             self.copies[id(array)] = array, now, copy
         return copy
 
+    def adopt(self, variable: Variable) -> Variable:
+        """Take in a leaf made for this trace of a constant, as it is: it is differentiated here."""
+        node = variable.node
+        node.name = f"captured{len(self.captured)}"
+        self.captured[node] = node
+        self.values[node] = variable._value
+        return variable
+
     def node_of(self, variable: Variable) -> Node:
         """The node of a Variable in this trace; one recorded before it becomes a captured leaf."""
         node = variable.node
