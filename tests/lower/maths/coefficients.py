@@ -24,16 +24,16 @@ class Fit:
 
     function: Function
     low: float
-    high: float
+    high: float | dict[str, float]
     degree: dict[str, int]
     weight: Function | None = None
     fixed: tuple[float, ...] = ()
     twofold: bool = False
 
     def coefficients(self, dtype: str) -> tuple[tuple[float, ...], float]:
-        degree = self.degree[dtype]
+        high = self.high[dtype] if isinstance(self.high, dict) else self.high
         return polynomial(
-            *(self.function, self.low, self.high, degree, dtype),
+            *(self.function, self.low, high, self.degree[dtype], dtype),
             *(self.weight, self.fixed, self.twofold),
         )
 
@@ -98,16 +98,13 @@ FITS: dict[str, Fit] = {
     "error_function.ERF": Fit(
         # erf x = 1 − e^(−x·q(x))
         lambda x: -mp.log(mp.erfc(x)) / x,
-        1e-30, 5.95, {"f64": 24}, weight=lambda x: x * mp.erfc(x) / mp.erf(x), twofold=True,
-    ),
-    "error_function.ERF_SINGLE": Fit(
-        lambda x: -mp.log(mp.erfc(x)) / x,
-        1e-30, 3.95, {"f32": 10}, weight=lambda x: x * mp.erfc(x) / mp.erf(x), twofold=True,
+        1e-30, {"f64": 5.95, "f32": 3.95}, {"f64": 24, "f32": 10},
+        weight=lambda x: x * mp.erfc(x) / mp.erf(x), twofold=True,
     ),
     "error_function.ERFC": Fit(
         # erfc x = e^(−x²)·h(t)/(1 + 2x) with t = (x − 2.5)/(x + 2.5)
         lambda t: (1 + 5 * (1 + t) / (1 - t)) * erfcx(2.5 * (1 + t) / (1 - t)),
-        -1.0, 0.8328, {"f64": 24, "f32": 10}, twofold=True,
+        -1.0, {"f64": 0.8328, "f32": 0.604}, {"f64": 24, "f32": 10}, twofold=True,
     ),
 }  # fmt: skip
 

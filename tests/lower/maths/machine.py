@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from functools import cache
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -93,23 +93,31 @@ def loop(name: str, dtype: str, lanes: int, arguments: int) -> str:
 
 @cache
 def kernel(
-    name: str, dtype: str, lanes: int = 0, optimise: bool = True, assembly: bool = False
+    name: str,
+    dtype: str,
+    lanes: int = 0,
+    optimise: bool = True,
+    assembly: bool = False,
+    processor: str = "",
 ) -> Kernel:
+    """One function compiled for this computer, or for a simpler `processor`."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     lanes = lanes or USUAL_LANES[dtype]
     arguments = FUNCTIONS[name].arguments
-    clock = [perf_counter()]
+    clock = [thread_time()]
     found = definitions([(name, dtype, lanes)])
     text = "\n".join([*sorted(found.declares), found.text, loop(name, dtype, lanes, arguments)])
-    clock.append(perf_counter())
+    clock.append(thread_time())
     module = llvm.parse_assembly(text)
     module.verify()
-    clock.append(perf_counter())
+    clock.append(thread_time())
     machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
+        cpu=processor or llvm.get_host_cpu_name(),
+        features="" if processor else llvm.get_host_cpu_features().flatten(),
+        opt=2,
     )
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
     passes = llvm.create_new_module_pass_manager()
@@ -119,13 +127,13 @@ def kernel(
         passes.add_new_gvn_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(module, builder)
-    clock.append(perf_counter())
+    clock.append(thread_time())
     listing = machine.emit_assembly(module) if assembly else ""
-    clock.append(perf_counter())
+    clock.append(thread_time())
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     address = engine.get_function_address("kernel")
-    clock.append(perf_counter())
+    clock.append(thread_time())
     stages = ("emit", "parse", "passes", "listing", "codegen")
     times = {s: 1e3 * (clock[i + 1] - clock[i]) for i, s in enumerate(stages)}
     return Kernel(engine, address, DTYPES[dtype], lanes, arguments, times, listing)

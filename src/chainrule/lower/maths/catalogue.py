@@ -43,38 +43,40 @@ FUNCTIONS: dict[str, Function] = {
     "exp2": Function(1, "2^k·2^r, polynomial in r", 1.0, exponential.exp2),
     "expm1": Function(1, "2^k·(e^r − 1) + (2^k − 1)", 1.25, exponential.expm1),
     "log": Function(1, "k·ln 2 + log m, series in ((m−1)/(m+1))²", 1.0, logarithm.log),
-    "log2": Function(1, "k + log m / ln 2 with a rest", 1.0, logarithm.log2),
-    "log10": Function(1, "(k·ln 2 + log m) / ln 10 with a rest", 1.0, logarithm.log10),
-    "log1p": Function(1, "log of 1 + x and of what that addition lost", 1.0, logarithm.log1p),
-    "sin": Function(1, "(−1)^j·sin r with x = jπ + r, polynomial in r", 1.5, trigonometric.sin),
-    "cos": Function(1, "(−1)^(j+1)·sin r with x = (j + ½)π + r", 1.5, trigonometric.cos),
-    "tan": Function(1, "sin r / cos r or −cos r / sin r, corrected", 1.5, trigonometric.tan),
-    "tanh": Function(1, "t/(t + 2) with t = e^2x − 1, quotient corrected", 1.0, hyperbolic.tanh),
-    "sinh": Function(1, "sinh and cosh of r, joined with 2^k and 2^−k", 1.5, hyperbolic.sinh),
-    "cosh": Function(1, "sinh and cosh of r, joined with 2^k and 2^−k", 1.5, hyperbolic.cosh),
-    "sigmoid": Function(1, "e/(1 + e) or 1/(1 + e) with e = e^−|x|", 1.5, logistic.sigmoid),
-    "softplus": Function(1, "max(x, 0) + log(1 + e^−|x|)", 1.5, logistic.softplus),
-    "pow": Function(2, "2^(y·log2 x), the logarithm to twice the digits", 1.0, power.pow),
-    "erf": Function(1, "1 − e^(−x·q(x)), one polynomial q", 1.5, error_function.erf),
-    "erfc": Function(1, "e^(−x²)·h(t)/(1 + 2x), t = (x − 2.5)/(x + 2.5)", 2.0, error_function.erfc),
-    "arcsin": Function(
-        1, "series, or π/2 − 2·arcsin √((1 − |x|)/2)", 1.5, inverse_trigonometric.arcsin
+    "log2": Function(1, "k + log m / ln 2 with a rest", 1.1, logarithm.log2),
+    "log10": Function(1, "(k·ln 2 + log m) / ln 10 with a rest", 1.1, logarithm.log10),
+    "log1p": Function(1, "log of 1 + x and of what that addition lost", 1.75, logarithm.log1p),
+    "sin": Function(1, "(−1)^j·sin r with x = jπ + r, polynomial in r", 1.6, trigonometric.sin),
+    "cos": Function(1, "(−1)^(j+1)·sin r with x = (j + ½)π + r", 1.6, trigonometric.cos),
+    "tan": Function(1, "sin r / cos r or −cos r / sin r, corrected", 1.6, trigonometric.tan),
+    "tanh": Function(1, "t/(t + 2) with t = e^2x − 1, quotient corrected", 1.8, hyperbolic.tanh),
+    "sinh": Function(1, "sinh and cosh of r, joined with 2^k and 2^−k", 1.75, hyperbolic.sinh),
+    "cosh": Function(1, "sinh and cosh of r, joined with 2^k and 2^−k", 1.4, hyperbolic.cosh),
+    "sigmoid": Function(1, "e/(1 + e) or 1/(1 + e) with e = e^−|x|", 1.6, logistic.sigmoid),
+    "softplus": Function(1, "max(x, 0) + log(1 + e^−|x|)", 2.0, logistic.softplus),
+    "pow": Function(2, "2^(y·log2 x), the logarithm to twice the digits", 1.4, power.pow),
+    "erf": Function(1, "1 − e^(−x·q(x)), one polynomial q", 1.25, error_function.erf),
+    "erfc": Function(
+        1, "e^(−x²)·h(t)/(1 + 2x), t = (x − 2.5)/(x + 2.5)", 1.75, error_function.erfc
     ),
-    "arccos": Function(1, "as arcsin", 1.5, inverse_trigonometric.arccos),
+    "arcsin": Function(
+        1, "series, or π/2 − 2·arcsin √((1 − |x|)/2)", 1.8, inverse_trigonometric.arcsin
+    ),
+    "arccos": Function(1, "as arcsin", 1.25, inverse_trigonometric.arccos),
     "arctan": Function(
         1, "series in t², where t is |x| or 1/|x|", 1.5, inverse_trigonometric.arctan
     ),
     "arctan2": Function(
-        2, "arctan of the smaller over the larger", 1.5, inverse_trigonometric.arctan2
+        2, "arctan of the smaller over the larger", 1.8, inverse_trigonometric.arctan2
     ),
     "arcsinh": Function(
-        1, "log(1 + w), w = |x| + x²/(1 + √(1 + x²))", 1.5, inverse_hyperbolic.arcsinh
+        1, "log(1 + w), w = |x| + x²/(1 + √(1 + x²))", 1.8, inverse_hyperbolic.arcsinh
     ),
     "arccosh": Function(
-        1, "log(1 + w), w = t + √(t² + 2t), t = x − 1", 2.0, inverse_hyperbolic.arccosh
+        1, "log(1 + w), w = t + √(t² + 2t), t = x − 1", 1.75, inverse_hyperbolic.arccosh
     ),
-    "arctanh": Function(1, "½·log(1 + w), w = 2|x|/(1 − |x|)", 1.5, inverse_hyperbolic.arctanh),
-    "cbrt": Function(1, "polynomial, then a step of Halley's method", 1.0, roots.cbrt),
+    "arctanh": Function(1, "½·log(1 + w), w = 2|x|/(1 − |x|)", 1.75, inverse_hyperbolic.arctanh),
+    "cbrt": Function(1, "polynomial, then a step of Halley's method", 0.6, roots.cbrt),
 }
 
 

@@ -109,31 +109,29 @@ def _of_one() -> tuple[str, frozenset[str]]:
     loaded = []
     for i in range(4):
         at = b.write("ptr", f"getelementptr i64, ptr {address}, i64 {i}")
-        loaded.append(wide(b, b.write("i64", f"load i64, ptr {at}")))
-    factor = wide(b, mantissa)
-    by = wide(b, shift)
-    products = []
-    for first, second in pairwise(loaded):
-        joined = ((first << 64) | second) << by
-        products.append(joined.shift_in_zeros(64) * factor)
+        loaded.append(b.write("i64", f"load i64, ptr {at}"))
+    window = [wide(b, b.intrinsic("fshl", *both, shift)) for both in pairwise(loaded)]
+    products = [word * wide(b, mantissa) for word in window]
     turns = (products[0] << 64) + products[1] + products[2].shift_in_zeros(64)
     quadrant = (turns + (1 << 125)).shift_in_zeros(126)
     rest = turns - (quadrant << 126)
     negative = rest < 0
     size = b.select(negative, 0 - rest, rest)
-    zeros = leading_zeros(b, size)
-    size = size << zeros
-    high = real(b, size.shift_in_zeros(75))
-    low = real(b, size.shift_in_zeros(22) & ((1 << 53) - 1)) * 2.0**-53
+    first, second = narrow(b, size.shift_in_zeros(64)), narrow(b, size)
+    # No double is so near to a multiple of π/2 that all of the first word is zero.
+    zeros = leading_zeros(b, first)
+    first, second = b.intrinsic("fshl", first, second, zeros), second << zeros
+    high = real(b, first.shift_in_zeros(11))
+    low = real(b, ((first & 2047) << 42) | second.shift_in_zeros(22)) * 2.0**-53
     # high + low is the rest of the turn times 2^(126 + zeros − 75).
-    scale = (((1023 - 51) - b.convert("trunc", zeros, "i64")) << 52).float
+    scale = (((1023 - 51) - zeros) << 52).float
     pi, more = parts(PI, b.format, 2)
     product = high * (pi / 2)
     lost = b.fma(high, pi / 2, -product) + b.fma(high, more / 2, low * (pi / 2))
     scale = b.select(negative, -scale, scale)
     angle, rest = ordered_sum(b, product, lost)
     results = [
-        b.convert("trunc", quadrant, "i64").text,
+        narrow(b, quadrant).text,
         b.select(a < inf, angle * scale, nan).text,
         (rest * scale).text,
     ]
@@ -144,11 +142,15 @@ def wide(b: Builder, value: Value) -> Value:
     return b.convert("zext", value, "i128")
 
 
+def narrow(b: Builder, value: Value) -> Value:
+    return b.convert("trunc", value, "i64")
+
+
 def real(b: Builder, value: Value) -> Value:
     """A whole number below 2^53 as a double."""
-    return b.convert("sitofp", b.convert("trunc", value, "i64"), "double")
+    return b.convert("sitofp", value, "double")
 
 
 def leading_zeros(b: Builder, value: Value) -> Value:
-    b.declares.add("declare i128 @llvm.ctlz.i128(i128, i1)")
-    return b.write("i128", f"call i128 @llvm.ctlz.i128(i128 {value}, i1 false)")
+    b.declares.add("declare i64 @llvm.ctlz.i64(i64, i1)")
+    return b.write("i64", f"call i64 @llvm.ctlz.i64(i64 {value}, i1 false)")

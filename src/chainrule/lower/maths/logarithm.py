@@ -80,23 +80,20 @@ def log_of_sum(b: Builder, u: Value, lost: Value, doublings: Value | None = None
 
 def log2(b: Builder, x: Value) -> Value:
     m, k = mantissa_and_exponent(b, x)
-    head, tail = scaled_log(b, m, parts(LOG2E, b.format, 2))
-    return k + (head + tail)
+    return k + scaled_log(b, m, parts(LOG2E, b.format, 2))
 
 
 def log10(b: Builder, x: Value) -> Value:
     m, k = mantissa_and_exponent(b, x)
-    head, tail = scaled_log(b, m, parts(LOG10_E, b.format, 2))
     high, low = parts_from_below(LOG10_2, b.format)
-    return b.fma(k, high, head + b.fma(k, low, tail))
+    return b.fma(k, high, scaled_log(b, m, parts(LOG10_E, b.format, 2), beyond=k * low))
 
 
-def scaled_log(b: Builder, m: Value, factor: tuple[float, ...]) -> tuple[Value, Value]:
-    """log m times a factor given in two parts, as a product and what its rounding left."""
+def scaled_log(
+    b: Builder, m: Value, factor: tuple[float, ...], beyond: Value | None = None
+) -> Value:
+    """log(m)·factor + beyond, where the factor comes in two parts; what is small is added first."""
     f = m - 1.0
     bend = bend_of_log(b, f)
-    head = f - bend
-    tail = (f - head) - bend
-    product = head * factor[0]
-    lost = b.fma(head, factor[0], -product)
-    return product, lost + b.fma(head, factor[1], tail * factor[0])
+    small = b.fma(bend, -factor[0], beyond) if beyond is not None else bend * -factor[0]
+    return b.fma(f, factor[0], b.fma(f, factor[1], small))

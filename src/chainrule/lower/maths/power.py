@@ -55,10 +55,9 @@ def log2_twofold(b: Builder, x: Value) -> tuple[Value, Value]:
     first, first_rest = parts(2 * Fraction(LOG2E), b.format, 2)
     second, second_rest = parts(2 * Fraction(LOG2E) / 3, b.format, 2)
     term, term_rest = exact_product(b, z, b.constant(second))
-    term_rest = b.fma(z_rest, second, b.fma(z, second_rest, term_rest))
-    term_rest = b.fma(z * z, b.polynomial(z, b.given(POW)), term_rest)
     slope, slope_rest = ordered_sum(b, b.constant(first), term)
-    slope_rest = slope_rest + (term_rest + first_rest)
+    series = b.long_polynomial(z, (first_rest, second_rest, *b.given(POW)))
+    slope_rest = (slope_rest + b.fma(z_rest, second, term_rest)) + series
     product, product_rest = exact_product(b, s, slope)
     product_rest = b.fma(s, slope_rest, b.fma(s_rest, slope, product_rest))
     # The sums before left a rest of several digits, but y times it must not count in digits of r.
