@@ -93,7 +93,8 @@ class Call:
         debug = current.get().debug
         try:
             with np.errstate(all="ignore"), recording(inside=False):
-                found = reverse_twice(self.order, adjoints, prepare)
+                wanted = {v.node for v in self.inputs if v is not None}
+                found = reverse_twice(self.order, adjoints, prepare, wanted)
         except ValueError:  # LAPACK refuses a NaN
             if debug is not None:
                 debug.pulled(self, adjoints, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from chainrule.core.node import Node
 from chainrule.core.order import dfs_order, order_above
 from chainrule.core.parts import OBJECT, Parts
 from chainrule.diff.forward import forward
-from chainrule.diff.reverse import Adjoints, reverse, reverse_arrays
+from chainrule.diff.reverse import Adjoints, contributions, fit, reverse, reverse_arrays
 from chainrule.errors import NeedsHistoryError
 from chainrule.record.state import current, recording
 from chainrule.record.variable import Variable
@@ -26,10 +26,19 @@ def on_variables(node: Node) -> Node:
 
 
 def reverse_twice(
-    order: Sequence[Node], seeds: Adjoints, prepare: Callable[[Node], Node] | None = None
+    order: Sequence[Node],
+    seeds: Adjoints,
+    prepare: Callable[[Node], Node] | None = None,
+    wanted: Collection[Node] = (),
 ) -> Adjoints:
-    """`reverse`; a walk on arrays in which a rule needs its adjoint's history runs on Variables."""
+    """`reverse`; a walk on arrays in which a rule needs its adjoint's history runs on Variables.
+
+    `wanted` are the nodes whose adjoints are asked for.
+    """
     if prepare is not None:
+        tracing = current.get().tracing
+        if tracing is not None and tracing.guarded:
+            return _reverse_guarded(order, seeds, prepare, wanted)
         return reverse(order, seeds, prepare)
     try:
         return reverse_arrays(order, seeds)
@@ -37,6 +46,32 @@ def reverse_twice(
         with recording(inside=False):
             found = reverse(order, seeds, on_variables)
         return {node: _without_history(g) for node, g in found.items()}
+
+
+def _reverse_guarded(
+    order: Sequence[Node],
+    seeds: Adjoints,
+    prepare: Callable[[Node], Node],
+    wanted: Collection[Node],
+) -> Adjoints:
+    """As `reverse_arrays`, recorded for the compiler: without masks while no NaN comes of it.
+
+    Whether one does is read here, so it is a guard of what is compiled.
+    """
+    adjoints = {node: unmasked(g) for node, g in seeds.items()}
+    dropped = any(type(g) is Masked for g in seeds.values())
+    for node in reversed(order):
+        if node.rule is None or (g := adjoints.pop(node, None)) is None:
+            continue
+        for parent, c in zip(node.parents, contributions(g, prepare(node)), strict=True):
+            if c is not None:
+                dropped |= type(c) is Masked
+                c, before = fit(unmasked(c), parent), adjoints.get(parent)
+                adjoints[parent] = c if before is None else before + c
+    found = [g for node, g in adjoints.items() if node in wanted]
+    if dropped and any(np.any(np.isnan(g)) for g in found):
+        return reverse(order, seeds, prepare)
+    return adjoints
 
 
 def _without_history(g: Any) -> Any:

@@ -17,6 +17,7 @@ from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.node import Node
 from chainrule.core.order import dfs_order
 from chainrule.core.spec import Shape
+from chainrule.lower.indices import assigned, gathered, scattered
 from chainrule.lower.scalars import COMPARISONS, LOGICAL, kinds_of
 from chainrule.lower.values import (
     BOOL,
@@ -68,6 +69,7 @@ class Program:
         builder = Builder()
         known: dict[Node, Any] = {}
         self.inputs: list[Value] = []
+        self.shapes: list[Shape] = []
         for leaf in (*graph.leaves, *graph.captured):
             if constants and leaf in constants:
                 known[leaf] = builder.given(constants[leaf]) or builder.held(constants[leaf])
@@ -75,11 +77,14 @@ class Program:
             value = Value("input", _dims(leaf.shape), leaf.dtype, params=len(self.inputs))
             value.name = str(leaf.name)
             self.inputs.append(value)
+            self.shapes.append(leaf.shape)
             known[leaf] = Array(value, leaf.shape)
         for node in dfs_order((*graph.outputs, *extra), inputs_of):
             if node not in known:
                 known[node] = builder.lowered(node, known)
         self.results: list[Array] = [known[out] for out in (*graph.outputs, *extra)]
+        self.forbidden = builder.forbidden
+        self.results += self.forbidden
         self.fallbacks = builder.fallbacks
 
     @property
@@ -93,6 +98,7 @@ class Builder:
     def __init__(self) -> None:
         self.made: dict[Any, Value] = {}
         self.fallbacks: list[tuple[Node, str]] = []
+        self.forbidden: list[Array] = []  # truths that must be false for the results to be right
 
     # -- nodes ---------------------------------------------------------------------------------
 
@@ -183,7 +189,7 @@ class Builder:
     def elementwise(self, function: str, operands: list[Array], node: Node) -> Array | None:
         """A scalar function at each index, on operands promoted as NumPy promotes them."""
         if function in COMPARISONS:
-            common = np.result_type(*(_promoting(a) for a in operands))
+            common = self.common(*operands)
         elif function in LOGICAL:
             common = BOOL
         elif function in ("isnan", "isfinite", "isinf", "signbit"):
@@ -209,6 +215,10 @@ class Builder:
         if dtype is None:
             dtype = BOOL if function in COMPARISONS or function in TESTS else args[-1][0].dtype
         return Array(self._value("map", dims, dtype, args, function), shape)
+
+    def common(self, *operands: Array) -> Any:
+        """The type NumPy computes with, where a Python number takes that of what it meets."""
+        return np.result_type(*(_promoting(a) for a in operands))
 
     def maths(self, function: str, *operands: Array) -> Array:
         """A mathematical function, which may not be written."""
@@ -432,6 +442,34 @@ class Builder:
         )
         return Array(value, tuple(shape))
 
+
+    def gather(self, x: Array, arrays: tuple[Array, ...], template: Any) -> Array | None:
+        return gathered(self, x, arrays, template)
+
+    def scatter(self, g: Array, arrays: tuple[Array, ...], template: Any, shape: Shape) -> Array | None:
+        return scattered(self, g, arrays, template, shape)
+
+    def setitem_at(self, x: Array, value: Array, arrays: tuple[Array, ...], template: Any) -> Array | None:
+        return assigned(self, x, value, arrays, template)
+
+    def forbid(self, truth: Array) -> None:
+        """The results hold only where this is false."""
+        if truth not in self.forbidden:
+            self.forbidden.append(truth)
+
+    def refuse(self, why: str) -> None:
+        raise NotLoweredError(why)
+
+    def array(self, value: Value, shape: Shape) -> Array:
+        return Array(value, tuple(shape))
+
+    def stored(self, array: Array) -> Array:
+        """The array as one that lies in memory in its own order, and is no single number."""
+        base = array.value
+        if base.kind == "constant" and base.size == 1:
+            filled = np.full(array.shape, base.params, base.dtype)
+            return self.held(filled)
+        return array
 
     def embed(self, array: Array, template: tuple[Any, ...], shape: Shape) -> Array:
         """Zeros but for what a basic index selects."""

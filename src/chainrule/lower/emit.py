@@ -72,13 +72,14 @@ class _Emitter:
             levels[key] = max((i + 1 for i, s in enumerate(place.strides) if s), default=0)
         for v in self.nest.body:
             found = 0
-            for a, access in v.args:
+            for a, access in v.args[1:] if v.params == "take" else v.args:
                 found = max(found, levels.get((a, access), levels.get(a, 0)))
             levels[v] = found
         return levels
 
     def run(self) -> None:
-        for value in {p.value: None for p in self._all_places()}:
+        taken = [v.args[0][0] for v in self.nest.body if v.params == "take"]
+        for value in {**{p.value: None for p in self._all_places()}, **dict.fromkeys(taken)}:
             self._pointer(value)
         if 0 in self.nest.extents:
             for fold in self.nest.folds:
@@ -179,7 +180,7 @@ class _Emitter:
         if k == self.depth and self.depth:
             return
         for v in self.nest.body:
-            for a, access in v.args:
+            for a, access in v.args[1:] if v.params == "take" else v.args:
                 if (a, access) in self.nest.reads and self.level_of[a, access] == k:
                     self._outer_read(a, access)
             if v.kind == "map" and self.level_of[v] == k:
@@ -289,7 +290,25 @@ class _Emitter:
 
     # -- values --------------------------------------------------------------------------------
 
+    def _taken(self, v: Value, here: dict[Any, str], lanes: int) -> str:
+        """Elements of an array in memory, each where its position says."""
+        code, kind = self.code, KNOWN[v.dtype]
+        element, base = _stored(kind), self.pointers[v.args[0][0]]
+        at, align = self._operand(v, 1, here, lanes), v.dtype.itemsize
+        if lanes == 1:
+            pointer = code.put(f"getelementptr {element}, ptr {base}, i64 {at}")
+            found = code.put(f"load {element}, ptr {pointer}, align {align}")
+        else:
+            pointers = code.put(f"getelementptr {element}, ptr {base}, <{lanes} x i64> {at}")
+            found = self._gathered(pointers, element, lanes, None, align)
+        if kind == "i1":
+            zero = "0" if lanes == 1 else "zeroinitializer"
+            found = code.put(f"icmp ne {code.type(element, lanes)} {found}, {zero}")
+        return found
+
     def _applied(self, v: Value, here: dict[Any, str], lanes: int) -> str:
+        if v.params == "take":
+            return self._taken(v, here, lanes)
         kinds = [KNOWN[a.dtype] for a, _ in v.args]
         args = [self._operand(v, i, here, lanes) for i in range(len(v.args))]
         return self.code.apply(v.params, kinds[-1], lanes, args, KNOWN[v.dtype])
@@ -362,14 +381,21 @@ class _Emitter:
         offsets = ", ".join(f"i64 {stride * i}" for i in range(lanes))
         return code.put(f"getelementptr {element}, ptr {address}, <{lanes} x i64> <{offsets}>")
 
-    def _gather(self, address: str, stride: int, element: str, lanes: int, mask: str | None, align: int) -> str:
+    def _gather(
+        self, address: str, stride: int, element: str, lanes: int, mask: str | None, align: int
+    ) -> str:
+        pointers = self._lane_pointers(address, stride, element, lanes)
+        return self._gathered(pointers, element, lanes, mask, align)
+
+    def _gathered(self, pointers: str, element: str, lanes: int, mask: str | None, align: int) -> str:
         code = self.code
-        of, pointers = code.type(element, lanes), self._lane_pointers(address, stride, element, lanes)
+        of = code.type(element, lanes)
         name = f"llvm.masked.gather.v{lanes}{_suffix(element)}.v{lanes}p0"
         code.declares.add(f"declare {of} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {of})")
         given = mask if mask is not None else code.constant(True, "i1", lanes)
         return code.put(
-            f"call {of} @{name}(<{lanes} x ptr> align {align} {pointers}, <{lanes} x i1> {given}, {of} zeroinitializer)"
+            f"call {of} @{name}(<{lanes} x ptr> align {align} {pointers}, "
+            f"<{lanes} x i1> {given}, {of} zeroinitializer)"
         )
 
     def _store(self, place: Place, value: str, at: str, lanes: int, mask: str | None) -> None:

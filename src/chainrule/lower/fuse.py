@@ -48,6 +48,13 @@ class Product:
 
 
 @dataclass(eq=False)
+class Scatter:
+    """Elements written, or added, where an array of positions says, one after the other."""
+
+    value: Value
+
+
+@dataclass(eq=False)
 class Called:
     """An op that the interpreter computes; `results` are the arrays it gives."""
 
@@ -55,7 +62,7 @@ class Called:
     results: list[Value] = field(default_factory=list)
 
 
-Step = Kernel | Product | Called | Piece
+Step = Kernel | Product | Scatter | Called | Piece
 
 
 @dataclass(eq=False)
@@ -91,7 +98,7 @@ def _own_memory(outputs: list[Value]) -> Iterator[Value]:
     seen: set[Value] = set()
     for out in outputs:
         base = root(out)
-        if base.kind in ("map", "reduce", "product", "join", "call", "result") and base not in seen:
+        if base.kind in ("map", "reduce", "product", "join", "scatter", "call", "result") and base not in seen:
             seen.add(base)
             yield out
         elif out.dtype not in KNOWN:
@@ -120,6 +127,8 @@ class _Planner:
         elif v.kind == "product":
             v.args = tuple(self._for_blas(v, i) for i in range(2))
             self._alone(v, Product(v))
+        elif v.kind == "scatter":
+            self._alone(v, Scatter(v))
         elif v.kind == "call":
             self.calls[v] = Called(v)
             self._alone(v, self.calls[v])
@@ -141,7 +150,7 @@ class _Planner:
         if has_base:
             self.steps.append(Piece(v, pieces[0], pointwise(len(v.dims))))
             pieces = pieces[1:]
-        elif not covered:
+        elif not covered or not pieces:
             self.steps.append(Piece(v, None, ()))
         for piece, region in zip(pieces, regions, strict=True):
             self.steps.append(Piece(v, piece, region))
@@ -152,7 +161,7 @@ class _Planner:
         need = 0
         for a, access in v.args:
             here = self.at[a]
-            inside = a.kind == "map" and a.dims == dims and access == pointwise(len(dims))
+            inside = _inside(v, a, access, dims)
             need = max(need, here if inside else here + 1)
         for k in self.by_dims.get(dims, ()):
             step = self.steps[k]
@@ -214,8 +223,7 @@ class _Planner:
             done.add(v)
             stack.append((v, True))
             for a, access in reversed(v.args):
-                same = a.kind == "map" and a.dims == kernel.dims and access == pointwise(len(kernel.dims))
-                if same and (self.at[a] == k or self._cheaper_again(a, k)):
+                if _inside(v, a, access, kernel.dims) and (self.at[a] == k or self._cheaper_again(a, k)):
                     stack.append((a, False))
                 elif a.kind != "constant" or a.size > 1:
                     self._store(root(a))
@@ -243,6 +251,13 @@ class _Planner:
             step.stored[v] = None
 
 
+def _inside(reader: Value, a: Value, access: Access, dims: tuple[int, ...]) -> bool:
+    """Whether a value can be had in the loop in which it is read, without memory."""
+    if reader.params == "take" and a is reader.args[0][0]:
+        return False
+    return a.kind == "map" and a.dims == dims and access == pointwise(len(dims))
+
+
 def matrix_strides(
     a: Value, access: Access, shape: tuple[int, int, int]
 ) -> tuple[int, int, int, int] | None:
@@ -268,4 +283,4 @@ def matrix_strides(
     return None
 
 
-__all__ = ["Called", "Dim", "Kernel", "Piece", "Plan", "Product", "Step", "fused", "matrix_strides", "root"]
+__all__ = ["Called", "Dim", "Scatter", "Kernel", "Piece", "Plan", "Product", "Step", "fused", "matrix_strides", "root"]

@@ -55,7 +55,7 @@ def nest_of(kernel: Kernel) -> Nest:
     writes: dict[Value, Place] = {}
     folds: list[Fold] = []
     for v in kernel.body:
-        for a, access in v.args:
+        for a, access in v.args[1:] if v.params == "take" else v.args:
             scalar = a.kind == "constant" and a.size == 1
             if not (a in inside and a.kind == "map") and not scalar:
                 reads[a, access] = _place(a, access, rank)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Product, Step, root
+from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Product, Scatter, Step, root
 from chainrule.lower.values import Value
 
 ALIGNMENT = 64
@@ -72,7 +72,7 @@ def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:
         inside = {v for v in step.body if v.kind == "map"}
         reads = [a for v in step.body for a, _ in v.args if a not in inside]
         return reads, [v for v in step.body if v.kind == "reduce" or v in step.stored]
-    if isinstance(step, Product):
+    if isinstance(step, (Product, Scatter)):
         return [a for a, _ in step.value.args], [step.value]
     if isinstance(step, Piece):
         return [] if step.piece is None else [step.piece], [step.whole]

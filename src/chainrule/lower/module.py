@@ -7,15 +7,18 @@ with the interpreter's work between them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from chainrule.lower.build import Program
 from chainrule.lower.emit import kernel_function
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Step, fused
+from chainrule.lower.entry import entry_function
+from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Scatter, Step, fused
 from chainrule.lower.loops import Nest, Place, nest_of, region_place
 from chainrule.lower.maths import definitions
 from chainrule.lower.memory import Memory, planned
 from chainrule.lower.products import product_function
 from chainrule.lower.scalars import Code
+from chainrule.lower.scatter import scatter_function
 from chainrule.lower.values import Value, pointwise
 
 
@@ -29,6 +32,13 @@ class Module:
     text: str
     calls: list[Called]
     nests: dict[str, Nest] = field(default_factory=dict)
+    dtypes: list[Any] = field(default_factory=list)  # whose addresses the entry compares
+
+    @property
+    def first_extra(self) -> int:
+        """The slot of the table behind those of the program."""
+        memory = self.memory
+        return 1 + len(memory.inputs) + len(memory.outputs) + len(memory.constants)
 
 
 def module_of(program: Program) -> Module:
@@ -50,8 +60,14 @@ def module_of(program: Program) -> Module:
         name = f"step{k}"
         codes.append(_code(name, step, memory, nests))
         parts[-1].append(name)
-    text = _assembled(codes, parts)
-    return Module(program, plan, memory, text, calls, nests)
+    module = Module(program, plan, memory, "", calls, nests)
+    if not calls:
+        inputs = [(shape, v.dtype) for shape, v in zip(program.shapes, program.inputs, strict=True)]
+        outputs = [(r.shape, r.dtype) for r in program.results]
+        module.dtypes = list(dict.fromkeys(dtype for _, dtype in (*inputs, *outputs)))
+        codes.append(entry_function(inputs, outputs, module.first_extra, module.dtypes))
+    module.text = _assembled(codes, parts)
+    return module
 
 
 def _code(name: str, step: Step, memory: Memory, nests: dict[str, Nest]) -> Code:
@@ -61,6 +77,8 @@ def _code(name: str, step: Step, memory: Memory, nests: dict[str, Nest]) -> Code
     if isinstance(step, Piece):
         nests[name] = _piece_nest(step)
         return kernel_function(name, nests[name], memory.locate)
+    if isinstance(step, Scatter):
+        return scatter_function(name, step, memory.locate)
     assert not isinstance(step, Called)
     return product_function(name, step, memory.locate)
 

@@ -123,7 +123,8 @@ def _power_lowered(b: Any, x: Any, y: Any) -> Any:
         return None
     if shortcut is not None:
         return b.broadcast_to(b.map(shortcut, x), np.broadcast_shapes(x.shape, y.shape))
-    return b.maths("power", x, y)
+    common = b.common(x, y)
+    return b.maths("power", b.astype(x, common), b.astype(y, common))
 
 
 power = elementwise(

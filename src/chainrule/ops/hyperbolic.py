@@ -35,6 +35,14 @@ def _slope_of_tanh(x: Any) -> Any:
 far = points(-800.0, -20.0, 0.0, 20.0, 800.0)
 near_one = within(-0.8, 0.8, complex_too=True)
 
+
+def _sech_squared_lowered(b: Any, x: Any) -> Any:
+    """4 e / (1 + e)² with e = e^(-2|x|)."""
+    one, two, four = (b.constant(n, x.dtype) for n in (1, 2, 4))
+    e = b.maths("exp", b.map("negative", b.map("multiply", two, b.map("absolute", x))))
+    return b.map("divide", b.map("multiply", four, e), b.map("square", b.map("add", one, e)))
+
+
 # The slope of tanh is an op of its own: 1 - out² is 0 from x = 19 on, where the slope is 1e-16.
 sech_squared = elementwise(
     "sech_squared",
@@ -43,6 +51,7 @@ sech_squared = elementwise(
     samples=holomorphic,
     edges=far,
     doc="1 / cosh(x)², the derivative of tanh.",
+    lower=_sech_squared_lowered,
 )
 sinh = elementwise(
     "sinh", np.sinh, (lambda x: np.cosh(x),), samples=holomorphic, edges=points(-700.0, 0.0, 700.0)

@@ -267,6 +267,7 @@ gather = linear(
     ],
     spec=_index_spec,
     doc="x[index] for an index with arrays: `template` holds its static part.",
+    lower=lambda b, x, *arrays, template: b.gather(x, arrays, template),
 )
 
 
@@ -298,6 +299,7 @@ scatter = linear(
     ],
     spec=lambda g, *arrays, template, shape: Spec(shape, g.dtype),
     doc="Zeros of `shape` to which g is added at the index: the transpose of `gather`.",
+    lower=lambda b, g, *arrays, template, shape: b.scatter(g, arrays, template, shape),
 )
 
 
@@ -370,4 +372,5 @@ setitem_at = linear(
     ],
     spec=_written_spec,
     doc="A copy of x in which x[index] = value, for an index with arrays; the last write wins.",
+    lower=lambda b, x, value, *arrays, template: b.setitem_at(x, value, arrays, template),
 )

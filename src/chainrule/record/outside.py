@@ -197,7 +197,9 @@ class Walk:
     def look_at_function(self, found: Found) -> None:
         f = found.value
         names, cells = f.__code__.co_freevars, f.__closure__ or ()
-        if origin_of_module(f.__globals__) is not Origin.USER:
+        # A text that a library runs makes functions in a namespace without a name.
+        nameless = not found.watched and "__name__" not in f.__globals__
+        if nameless or origin_of_module(f.__globals__) is not Origin.USER:
             held = [quietly(attrgetter("cell_contents"), c) for c in cells]
             for value in (*held, f.__dict__.get("__wrapped__")):
                 self.meet(Found(value, found.path, found.depth + 1, watched=False))

@@ -42,6 +42,7 @@ class Recording:
 class GuardedTrace(Trace):
     """A trace that keeps what was read, and arrays from elsewhere as leaves."""
 
+    guarded = True
     inside = False  # float(x) is a guard here, unless a gradient is being taken
 
     def __init__(self) -> None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from threading import RLock
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.containers import Structure, flatten
-from chainrule.core.node import Node
+from chainrule.core.late import late
 from chainrule.errors import ArgumentError
 from chainrule.lower.build import Program
 from chainrule.record.outside import watch
 from chainrule.record.specialise import Recording, specialised
 from chainrule.record.variable import Variable
+from chainrule.run.direct import MISS, direct_call
 from chainrule.run.program import Executable
 
 DYNAMIC = (np.ndarray, np.generic, float, complex)
@@ -24,23 +26,30 @@ DYNAMIC = (np.ndarray, np.generic, float, complex)
 class Variant:
     """One path through the function, compiled for one form of its arguments."""
 
-    def __init__(self, recording: Recording, structure: Structure | None):
+    def __init__(self, recording: Recording, structures: Sequence[Structure], recorded: float = 0.0):
+        start = perf_counter()
         self.recording = recording
-        self.structure = structure
         graph = recording.graph
         guards = [g.node for g in recording.guards]
         self.program = Program(graph, guards, recording.constants)
         self.live = [recording.live[n] for n in graph.captured if n in recording.live]
         self.expected = [g.value for g in recording.guards]
+        self.expected += [np.array(False) for _ in self.program.forbidden]
         self.count = len(graph.outputs)
         self.run = Executable(self.program)
+        self.direct = direct_call(self, structures) if self.run.builtin is not None else None
+        self.seconds = {"recording": recorded, "compiling": perf_counter() - start}
 
     def __call__(self, leaves: list[np.ndarray]) -> Any:
-        """The result, or NotImplemented where another path is to be taken."""
+        """The result, or MISS where another path is to be taken."""
         outputs = self.run([*leaves, *(np.ascontiguousarray(a) for a in self.live)])
+        return self.finished(outputs)
+
+    def finished(self, outputs: Sequence[np.ndarray]) -> Any:
+        """The outputs as the function returns them, if every guard holds."""
         for expected, found in zip(self.expected, outputs[self.count :], strict=True):
             if not np.array_equal(expected, found, equal_nan=expected.dtype.kind in "fc"):
-                return NotImplemented
+                return MISS
         results = [o if o.ndim else o[()] for o in outputs[: self.count]]
         graph = self.recording.graph
         assert graph.result is not None
@@ -54,24 +63,31 @@ class Compiled:
         self.f = f
         self.variants: dict[Any, list[Variant]] = {}
         self.outside = watch(f)
+        self.direct: Callable[..., Any] | None = None  # the last path taken
         self._lock = RLock()
         update_wrapper(self, f)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves, key, _ = _form(args, kwargs)
+        if self.outside.changed() is not None:
+            self.variants, self.direct, self.outside = {}, None, watch(self.f)
+        if self.direct is not None and not kwargs:
+            found = self.direct(args)
+            if found is not MISS:
+                return found
+        leaves, key = _form(args, kwargs)
         if leaves is None:  # being differentiated or recorded: what is compiled is what f does
             return self.f(*args, **kwargs)
-        if self.outside.changed() is not None:
-            self.variants, self.outside = {}, watch(self.f)
         for variant in self.variants.get(key, ()):
             found = variant(leaves)
-            if found is not NotImplemented:
+            if found is not MISS:
+                self.direct = variant.direct
                 return found
         with self._lock:
             variant = self._record(args, kwargs)
             self.variants.setdefault(key, []).insert(0, variant)
+            self.direct = variant.direct
         found = variant(leaves)
-        assert found is not NotImplemented
+        assert found is not MISS
         return found
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
@@ -81,18 +97,24 @@ class Compiled:
             return self.f(*every[: len(args)], **dict(zip(names, every[len(args) :], strict=True)))
 
         f = positional if kwargs else self.f
-        recording = specialised(f, (*args, *kwargs.values()), {})
-        return Variant(recording, None)
+        every = (*args, *kwargs.values())
+        start = perf_counter()
+        recording = specialised(f, every, {})
+        spent = perf_counter() - start
+        return Variant(recording, [flatten(arg)[1] for arg in every], spent)
+
+    report = late("chainrule.view.compiled", "report_text")
+    ir = late("chainrule.view.compiled", "ir_text")
 
 
-def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | None, Any, Any]:
+def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | None, Any]:
     """The arrays among the arguments, and a key of everything else."""
     values, structure = flatten((args, kwargs) if kwargs else args)
     leaves: list[np.ndarray] = []
     static: list[Any] = []
     for value in values:
         if isinstance(value, Variable):
-            return None, None, None
+            return None, None
         if isinstance(value, DYNAMIC):
             array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
             leaves.append(array)
@@ -108,7 +130,7 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | No
             f"a compiled function takes numbers, arrays, containers of them, and constants that can "
             f"be hashed; got a {type(odd).__name__}"
         ) from None
-    return leaves, key, structure
+    return leaves, key
 
 
 def _hashable(value: Any) -> bool:
@@ -132,4 +154,3 @@ def compile(f: Callable[..., Any], target: str = "cpu") -> Compiled:
     return Compiled(f)
 
 
-__all__ = ["Compiled", "Node", "compile"]

@@ -14,6 +14,7 @@ from chainrule.lower.build import Call, Constant, Program
 from chainrule.lower.fuse import Called
 from chainrule.lower.memory import ALIGNMENT
 from chainrule.lower.module import Module, module_of
+from chainrule.run.builtin import Builtin, extras, layout_is_known
 from chainrule.run.machine import Machine
 
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -25,12 +26,17 @@ class Executable:
     def __init__(self, program: Program):
         self.module: Module = module_of(program)
         names = [f"run{i}" for i in range(len(self.module.calls) + 1)]
-        self.machine = Machine(self.module.text, names)
+        direct = not self.module.calls
+        self.machine = Machine(self.module.text, [*names, "entry"] if direct else names)
         self.parts = [RUN(self.machine.address(name)) for name in names]
         memory = self.module.memory
         self.constants = [np.ascontiguousarray(v.params) for v in memory.constants]
         self.shapes: list[tuple[Shape, Any]] = [(r.shape, r.dtype) for r in program.results]
         self.free: list[Workspace] = []
+        self.builtin: Builtin | None = None
+        if direct and layout_is_known():
+            self._space = Workspace(self)  # Python runs one such call at a time
+            self.builtin = Builtin(self.machine.address("entry"), self._space.table)
 
     def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         outputs = [np.empty(shape, dtype) for shape, dtype in self.shapes]
@@ -56,9 +62,11 @@ class Workspace:
         self.arena = np.empty(memory.arena + ALIGNMENT, np.uint8)
         start = -self.arena.ctypes.data % ALIGNMENT
         self.aligned = self.arena[start:]
-        count = 1 + len(memory.inputs) + len(memory.outputs) + len(executable.constants)
-        self.table = np.zeros(count, np.uintp)
+        count = executable.module.first_extra
+        more = extras(executable.module.dtypes)
+        self.table = np.zeros(count + len(more), np.uintp)
         self.table[0] = self.aligned.ctypes.data
+        self.table[count:] = more
         self.address = self.table.ctypes.data
         first = 1 + len(memory.inputs) + len(memory.outputs)
         for i, constant in enumerate(executable.constants):

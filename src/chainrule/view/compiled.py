@@ -1,0 +1,157 @@
+"""What a compiled function consists of: its kernels, what was fused and what was not, its memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrule.core.text import graph_text
+from chainrule.lower.fuse import Called, Kernel, Piece, Product, Scatter
+from chainrule.lower.loops import Nest
+from chainrule.lower.values import KNOWN, Value, program_text
+from chainrule.run.compiled import Compiled, Variant
+
+TRANSCENDENTAL = 20  # operations that a mathematical function is counted as
+
+
+def report_text(compiled: Compiled) -> str:
+    """Every path that was compiled: steps, flops, bytes, memory, times, and what is interpreted."""
+    name = getattr(compiled.f, "__name__", "the function")
+    every = [v for variants in compiled.variants.values() for v in variants]
+    if not every:
+        return f"{name}: nothing is compiled before the first call."
+    return "\n\n".join(_variant_text(name, i, v) for i, v in enumerate(every))
+
+
+def _variant_text(name: str, number: int, variant: Variant) -> str:
+    module = variant.run.module
+    inputs = ", ".join(
+        f"{v.name} {KNOWN.get(v.dtype, v.dtype.name)}{list(shape)}"
+        for v, shape in zip(module.program.inputs, module.program.shapes, strict=True)
+    )
+    steps, flops, moved = [], 0, 0
+    for k, step in enumerate(module.plan.steps):
+        text, f, b = _step_text(k, step, module.nests.get(f"step{k}"))
+        flops, moved = flops + f, moved + b
+        steps.append(text)
+    seconds = ", ".join(f"{what} {1e3 * t:.0f} ms" for what, t in variant.seconds.items())
+    lines = [
+        f"{name}, path {number}: {len(variant.recording.graph)} nodes in {len(steps)} steps",
+        f"  inputs      {inputs or 'none'}",
+        f"  guards      {len(variant.expected)}",
+        *steps,
+        f"  in all      {_amount(flops)} flops, {_amount(moved)}B moved",
+        f"  memory      {_amount(module.memory.arena)}B beside inputs and outputs",
+        f"  compiled in {seconds}",
+    ]
+    for node, why in module.program.fallbacks:
+        where = f"  ({node.line})" if node.line else ""
+        lines.append(f"  interpreted {node.op.name}: {why}{where}")
+    return "\n".join(lines)
+
+
+def _step_text(k: int, step: Any, nest: Nest | None) -> tuple[str, int, int]:
+    head = f"  step {k}".ljust(12)
+    if isinstance(step, Called):
+        return f"{head}interpreter: {step.value.params.op.name}", 0, 0
+    if isinstance(step, Product):
+        batch, rows, columns, summed = step.value.params
+        size = step.value.dtype.itemsize
+        flops = 2 * batch * rows * columns * summed
+        moved = size * batch * (rows * summed + summed * columns + rows * columns)
+        what = f"product {f'{batch} × ' if batch > 1 else ''}({rows}, {summed}) · ({summed}, {columns})"
+        return f"{head}{what}, BLAS", flops, moved
+    if isinstance(step, Scatter):
+        n = step.value.args[1][0].size
+        return f"{head}scatter of {n:,} elements, in order", n, 3 * n * step.value.dtype.itemsize
+    assert nest is not None
+    moved = sum(p.value.nbytes for p in {**{p.value: p for p in nest.reads.values()}}.values())
+    moved += sum(p.value.nbytes for p in nest.writes.values())
+    moved += sum(f.value.nbytes for f in nest.folds)
+    if isinstance(step, Piece):
+        return f"{head}copy into {list(step.whole.dims)}", 0, moved
+    assert isinstance(step, Kernel)
+    size = 1
+    for n in step.dims:
+        size *= n
+    flops = size * sum(_cost(v) for v in step.body)
+    loops = " × ".join(map(str, nest.extents)) or "one number"
+    lanes = f", {nest.lanes} lanes" if nest.lanes > 1 else ""
+    unrolled = f", {nest.unroll} at once" if nest.unroll > 1 else ""
+    fused = " ".join(_called(v) for v in step.body)
+    return f"{head}kernel {loops}{lanes}{unrolled}: {fused}", flops, moved
+
+
+def _called(v: Value) -> str:
+    return f"Σ{v.params[0]}" if v.kind == "reduce" else str(v.params)
+
+
+def _cost(v: Value) -> int:
+    if v.kind == "reduce":
+        return 1
+    if v.params in ("copy", "take") or v.params.startswith("to_"):
+        return 0
+    from chainrule.lower.maths import FUNCTIONS
+
+    return TRANSCENDENTAL if v.params in FUNCTIONS or v.params in ("expit", "power") else 1
+
+
+def _amount(count: float) -> str:
+    for unit in ("", "k", "M", "G"):
+        if count < 1000:
+            return f"{count:.3g} {unit}" if unit else f"{count:.0f} "
+        count /= 1000
+    return f"{count:.3g} T"
+
+
+def ir_text(compiled: Compiled, stage: str = "values") -> str:
+    """The last path at one stage: "graph", "values", "loops", "llvm" or "assembly"."""
+    from chainrule.errors import ArgumentError
+
+    every = [v for variants in compiled.variants.values() for v in variants]
+    if not every:
+        raise ArgumentError("nothing is compiled before the first call")
+    variant = every[0]
+    stages = {
+        "graph": lambda: graph_text(variant.recording.graph),
+        "values": lambda: program_text(variant.program.outputs),
+        "loops": lambda: "\n\n".join(loops_text(k, n) for k, n in variant.run.module.nests.items()),
+        "llvm": lambda: variant.run.module.text,
+        "assembly": lambda: variant.run.machine.assembly(),
+    }
+    if stage not in stages:
+        raise ArgumentError(f"stage {stage!r}: choose one of {', '.join(stages)}")
+    return stages[stage]()
+
+
+def loops_text(name: str, nest: Nest) -> str:
+    """A loop nest as indented text."""
+    lines = [f"{name}:"]
+    pad = "  "
+    for i, n in enumerate(nest.extents):
+        last = i == len(nest.extents) - 1
+        by = f" by {nest.lanes * nest.unroll}" if last and nest.lanes * nest.unroll > 1 else ""
+        lines.append(f"{pad}for i{i} in 0 … {n}{by}:")
+        pad += "  "
+    for (a, _), place in nest.reads.items():
+        lines.append(f"{pad}%{a.number} = {_place_text(place)}")
+    for v in nest.body:
+        if v.kind == "map":
+            read = ", ".join(
+                str(a.params) if a.kind == "constant" and a.size == 1 else f"%{a.number}" for a, _ in v.args
+            )
+            lines.append(f"{pad}%{v.number} = {v.params} {read}")
+    for v, place in nest.writes.items():
+        lines.append(f"{pad}{_place_text(place)} = %{v.number}")
+    for fold in nest.folds:
+        operand = fold.value.args[0][0]
+        lines.append(f"{pad}{_place_text(fold.place)} {fold.value.params[0]}= %{operand.number}")
+    return "\n".join(lines)
+
+
+def _place_text(place: Any) -> str:
+    terms = [
+        f"{'' if s == 1 else f'{s}·'}i{i}" for i, s in enumerate(place.strides) if s
+    ]
+    if place.offset:
+        terms.append(str(place.offset))
+    return f"memory %{place.value.number}[{' + '.join(terms) or '0'}]"
