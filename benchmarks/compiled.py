@@ -4,6 +4,7 @@ Each takes make(library) -> function, which is called in the worker, so that no 
 library that it does not run. Results are read as [value, gradient, gradient, …].
 """
 
+import inspect
 import os
 from collections.abc import Callable
 from typing import Any
@@ -53,14 +54,18 @@ class Converted:
 
 
 def compiled(f: Callable, **options: Any) -> Callable:
-    """`cr.compile(f)`, on the threads of this worker; the one place that knows how to ask."""
+    """`cr.compile(f)`, on the threads of this worker; the one place that knows how to ask.
+
+    An option that is not built yet is left out: a training step is then measured with its copy.
+    """
     import chainrule as cr
 
     if not hasattr(cr, "compile"):
         raise NotBuiltError("not built yet")
     if hasattr(cr, "set_threads"):
         cr.set_threads(threads())
-    return cr.compile(f, **options)
+    known = inspect.signature(cr.compile).parameters
+    return cr.compile(f, **{name: value for name, value in options.items() if name in known})
 
 
 def chainrule(make: Make) -> Bound:
@@ -140,16 +145,16 @@ def torch_eager(make: Make, argnums: int | tuple[int, ...] = 0) -> Bound:
     return Bound(prepare, call, torch_read)
 
 
+def torch_function(make: Make) -> Bound:
+    """Any function of tensors, op by op; derivatives by torch.func inside."""
+    torch = torch_setup()
+    f = make(torch)
+    return Bound(Converted(lambda x: torch.tensor(x)), lambda inputs: f(*inputs), torch_read)
+
+
 def torch_compiled(make: Make) -> Bound:
     """`torch.compile` of any function, derivatives by torch.func inside: one graph for all."""
-    torch = torch_setup()
-    f = torch.compile(make(torch), dynamic=False)
-    # dynamo builds no graph of its own where nothing requires a gradient.
-    return Bound(
-        Converted(lambda x: torch.tensor(x)),
-        lambda inputs: f(*inputs),
-        torch_read,
-    )
+    return torch_function(lambda torch: torch.compile(make(torch), dynamic=False))
 
 
 def torch_compiled_gradient(make: Make, argnums: int | tuple[int, ...] = 0) -> Bound:

@@ -1,6 +1,7 @@
 """W2, eager small arrays: what one recorded operation costs when the arrays are small."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,10 @@ def chain(xp: Any) -> Callable:
     return program
 
 
-def mixed(xp: Any) -> Callable:
-    """Twenty operations of many kinds on a 4×4 matrix, numbered as they are recorded."""
-    weights = xp.asarray(np.random.default_rng(1).uniform(-1, 1, (4, 4)))
-    mask = xp.asarray(np.indices((4, 4)).sum(0) % 2 == 0)
+def mixed(side: int, xp: Any) -> Callable:
+    """Twenty operations of many kinds on a square matrix, numbered as they are recorded."""
+    weights = xp.asarray(np.random.default_rng(1).uniform(-1, 1, (side, side)))
+    mask = xp.asarray(np.indices((side, side)).sum(0) % 2 == 0)
 
     def program(x: Any) -> Any:
         a = xp.tanh(x) @ weights  # 1 tanh, 2 matmul
@@ -48,7 +49,7 @@ def mixed(xp: Any) -> Callable:
         d = c / (c + 1.0)  # 7 add, 8 divide
         e = xp.where(mask, d, b)  # 9 where
         f = e[1] * xp.sum(e, 0)  # 10 index, 11 sum over an axis, 12 multiply
-        g = f - xp.reshape(e, (16,))[4:8]  # 13 reshape, 14 slice, 15 subtract
+        g = f - xp.reshape(e, (side * side,))[side : 2 * side]  # 13 reshape, 14 slice, 15 subtract
         h = xp.sqrt(g * g + 1.0)  # 16 multiply, 17 add, 18 sqrt
         return xp.log(xp.mean(h))  # 19 mean, 20 log
 
@@ -64,7 +65,7 @@ CASES = {
     case.name: case
     for case in (
         *(Case(f"chain of {n}", chain, uniform(n), 2 * STEPS + 1, VARIANTS) for n in SIZES),
-        Case("mixed 4×4", mixed, uniform(4, 4), 20, VARIANTS),
+        Case("mixed 4×4", partial(mixed, 4), uniform(4, 4), 20, VARIANTS),
     )
 }
 

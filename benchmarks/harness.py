@@ -1,9 +1,11 @@
 """The rules of measuring: identical processes, interleaved rounds, a correctness gate."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,11 @@ class Options:
     load: float = 0.0  # processes that wanted a core in the minute before the run
     peers: tuple[str, ...] = ()  # empty: all
     large: bool = False  # also the sizes that take minutes and gigabytes
+
+    @property
+    def patience(self) -> int:
+        """Seconds that a variant may take to answer: to compile, or to run a sample."""
+        return 60 if self.quick else 600
 
     @property
     def rounds(self) -> int:
@@ -73,25 +80,42 @@ class Process:
 
     def __init__(self, workload: str, variant: str, options: Options, **more: str):
         env = environment(options) | more
+        self.patience, self.slow = options.patience, False
         command = [sys.executable, "-m", "benchmarks.worker", workload, variant]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.pipe = subprocess.Popen(command, env=env, text=True, **pipes)
 
     def ask(self, **command: Any) -> dict:
         """Send one command and wait for its answer; a dead worker answers with an error."""
+        clock = threading.Timer(self.patience, self._give_up)
+        clock.start()
         try:
             self.pipe.stdin.write(json.dumps(command) + "\n")
             self.pipe.stdin.flush()
             line = self.pipe.stdout.readline()
         except BrokenPipeError:
             line = ""
-        if not line:
-            return {"error": f"worker ended with status {self.pipe.wait()}"}
-        return json.loads(line)
+        finally:
+            clock.cancel()
+        if line:
+            return json.loads(line)
+        status = self.pipe.wait()
+        ended = f"worker ended with status {status}"
+        return {"error": f"no answer within {self.patience} s" if self.slow else ended}
+
+    def _give_up(self) -> None:
+        self.slow = True
+        self.pipe.kill()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the worker is dead."""
+        return self.pipe.poll() is not None
 
     def close(self) -> None:
         """Let the worker end, and wait for it."""
-        self.pipe.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.pipe.stdin.close()
         self.pipe.wait()
         self.pipe.stdout.close()
 
@@ -150,7 +174,7 @@ def time_cases(
             pairs = [(case, variant) for case in group for variant in chosen(case, options)]
             limited = [LIMIT] if any(case.limits for case in group) else []
             for variant in dict.fromkeys([*(variant for _, variant in pairs), *limited]):
-                if variant not in workers:
+                if variant not in workers or workers[variant].ended:
                     workers[variant] = Process(workload, variant, options)
                 workers[variant].ask(do="clear")
             say(f"{workload}: {', '.join(case.name for case in group)}")
