@@ -287,6 +287,7 @@ class Builder:
         self.lines += [f"  br i1 {self.any(mask)}, label %{rare}, label %{after}", f"{rare}:"]
         self.block = rare
         others = unusual()
+        rare = self.block  # where a branch within ended
         self.lines += [f"  br label %{after}", f"{after}:"]
         self.block = after
         return tuple(

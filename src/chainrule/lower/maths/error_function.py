@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chainrule.lower.maths.builder import Builder, Value
 from chainrule.lower.maths.exact import any_sum, corrected_quotient, exact_product, ordered_sum
-from chainrule.lower.maths.exponential import EXP, reduced, scaled, scaled_expm1
+from chainrule.lower.maths.exponential import EXP, expm1_scaled, reduced, scaled
 
 # Fitted by tests/lower/maths/coefficients.py; the first coefficient is the sum of two numbers.
 # erf x = 1 − e^(−x·q(x)):
@@ -54,7 +54,7 @@ def erf(b: Builder, x: Value) -> Value:
     bend = b.fma(a, b.long_polynomial(a, others), second)
     q, q_rest = ordered_sum(b, b.constant(first), bend)
     product, lost = exact_product(b, a, q)
-    head, tail = scaled_expm1(b, -product, 1, beyond=-b.fma(a, q_rest, lost))
+    head, tail = expm1_scaled(b, -product, 1, beyond=-b.fma(a, q_rest, lost))
     result = b.copysign(2.0 * (head + tail), x)
     # Where x is so small that parts of it underflow, the series ends with 2x/√π.
     return b.select(b.abs(x) < 2.0**-60, b.fma(x, (first + second) - 1.0, x), result)

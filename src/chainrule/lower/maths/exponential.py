@@ -95,7 +95,7 @@ def exp2(b: Builder, x: Value) -> Value:
     return scaled(b, b.polynomial(x - power.k, [2 * c for c in b.given(EXP2)]), power)
 
 
-def scaled_expm1(
+def expm1_scaled(
     b: Builder, x: Value, down: int, beyond: Value | None = None
 ) -> tuple[Value, Value]:
     """2^−down·(2^k·(e^r − 1) + (2^k − 1)) as head + tail, finite where 2^k itself is not."""
@@ -109,5 +109,5 @@ def scaled_expm1(
 
 def expm1(b: Builder, x: Value) -> Value:
     """The sign is that of x, also for −0."""
-    head, tail = scaled_expm1(b, clamped(b, x, b.given(EXPM1_RANGE)), down=1)
+    head, tail = expm1_scaled(b, clamped(b, x, b.given(EXPM1_RANGE)), down=1)
     return b.copysign(2.0 * (head + tail), x)

@@ -33,12 +33,12 @@ def pow(b: Builder, x: Value, y: Value) -> Value:
     logarithm, rest = log2_twofold(b, b.abs(x))
     exponent, lost = exact_product(b, y, logarithm)
     lost = b.fma(y, rest, lost)
-    doubled, power = twice_exp2(b, exponent, lost)
+    doubled, power = exp2_doubled(b, exponent, lost)
     ordinary = (x > 0.0) & (b.abs(exponent) < b.given(SAFE))
     (result,) = b.rarely(
         ~ordinary,
         (doubled * power.of_two(b),),
-        lambda: (with_special_cases(b, x, y, any_exp2(b, exponent, lost)),),
+        lambda: (with_special_cases(b, x, y, exp2_of_any(b, exponent, lost)),),
     )
     return result
 
@@ -66,18 +66,18 @@ def log2_twofold(b: Builder, x: Value) -> tuple[Value, Value]:
     return total, total_rest + product_rest
 
 
-def twice_exp2(b: Builder, exponent: Value, lost: Value) -> tuple[Value, Power]:
+def exp2_doubled(b: Builder, exponent: Value, lost: Value) -> tuple[Value, Power]:
     """2·2^r and 2^(k−1) with exponent + lost = k + r."""
     power = nearest_power(b, exponent, 1.0)
     r = (exponent - power.k) + lost
     return b.polynomial(r, [2 * c for c in b.given(EXP2)]), power
 
 
-def any_exp2(b: Builder, exponent: Value, lost: Value) -> Value:
+def exp2_of_any(b: Builder, exponent: Value, lost: Value) -> Value:
     """2^(exponent + lost) also where that is subnormal, 0, infinite or NaN."""
     within = clamped(b, exponent, b.given(EXP2_RANGE))
     lost = b.select(within.equals(exponent), lost, 0.0)
-    return scaled(b, *twice_exp2(b, within, lost))
+    return scaled(b, *exp2_doubled(b, within, lost))
 
 
 def with_special_cases(b: Builder, x: Value, y: Value, size: Value) -> Value:
