@@ -365,10 +365,13 @@ def made(f, cache, held):
     lr = 0.1
     deep = [[[[[[1]]]]]]
     kept = {"many": list(range(2 * LIMIT)), "buffer": bytearray(3), "deep": deep}
-    library = scope["made"](lambda x: x * lr, kept, [Cache()])
+    generated = {"state": 1}
+    exec("def step(): return state", generated)  # noqa: S102
+    library = scope["made"](lambda x: x * lr, kept, [Cache(), generated["step"]])
     outside = watch(library)
     assert outside.incomplete == ()
     kept["many"].append(1)
+    generated["state"] = 2
     library(1.0)
     assert outside.changed() is None
     lr = 0.2
