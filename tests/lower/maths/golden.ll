@@ -12,28 +12,26 @@ entry:
   %v7 = bitcast <8 x double> %v5 to <8 x i64>
   %v8 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v6, <8 x double> splat (double 0xBFE62E42FEFA39EF), <8 x double> %v4)
   %v9 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v6, <8 x double> splat (double 0xBC7ABC9E3B39803F), <8 x double> %v8)
-  %v10 = fsub <8 x double> %v8, %v9
-  %v11 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v6, <8 x double> splat (double 0xBC7ABC9E3B39803F), <8 x double> %v10)
-  %v12 = call <8 x double> @llvm.fma.v8f64(<8 x double> splat (double 0x3E6ADD792495350B), <8 x double> %v9, <8 x double> splat (double 0x3EA28AF4A7178B44))
-  %v13 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v12, <8 x double> %v9, <8 x double> splat (double 0x3ED71DEEC5A2CE1D))
-  %v14 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v13, <8 x double> %v9, <8 x double> splat (double 0x3F0A01997BF16E6F))
-  %v15 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v14, <8 x double> %v9, <8 x double> splat (double 0x3F3A01A0144990E8))
-  %v16 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v15, <8 x double> %v9, <8 x double> splat (double 0x3F66C16C1852E1D7))
-  %v17 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v16, <8 x double> %v9, <8 x double> splat (double 0x3F91111111122B4E))
-  %v18 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v17, <8 x double> %v9, <8 x double> splat (double 0x3FB555555555029A))
-  %v19 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v18, <8 x double> %v9, <8 x double> splat (double 0x3FD555555555550F))
-  %v20 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v19, <8 x double> %v9, <8 x double> splat (double 0x3FF000000000000B))
-  %v21 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v20, <8 x double> %v9, <8 x double> splat (double 0x4000000000000000))
-  %v22 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v21, <8 x double> %v9, <8 x double> splat (double 0x4000000000000000))
-  %v23 = fcmp olt <8 x double> %v6, splat (double 0xC08FE80000000000)
-  %v24 = add <8 x i64> %v7, splat (i64 64)
-  %v25 = select <8 x i1> %v23, <8 x i64> %v24, <8 x i64> %v7
-  %v26 = shl <8 x i64> %v25, splat (i64 52)
-  %v27 = bitcast <8 x i64> %v26 to <8 x double>
-  %v28 = fmul <8 x double> %v22, %v27
-  %v29 = fmul <8 x double> %v28, splat (double 0x3BF0000000000000)
-  %v30 = select <8 x i1> %v23, <8 x double> %v29, <8 x double> %v28
-  ret <8 x double> %v30
+  %v10 = call <8 x double> @llvm.fma.v8f64(<8 x double> splat (double 0x3E6ADD792495350B), <8 x double> %v9, <8 x double> splat (double 0x3EA28AF4A7178B44))
+  %v11 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v10, <8 x double> %v9, <8 x double> splat (double 0x3ED71DEEC5A2CE1D))
+  %v12 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v11, <8 x double> %v9, <8 x double> splat (double 0x3F0A01997BF16E6F))
+  %v13 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v12, <8 x double> %v9, <8 x double> splat (double 0x3F3A01A0144990E8))
+  %v14 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v13, <8 x double> %v9, <8 x double> splat (double 0x3F66C16C1852E1D7))
+  %v15 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v14, <8 x double> %v9, <8 x double> splat (double 0x3F91111111122B4E))
+  %v16 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v15, <8 x double> %v9, <8 x double> splat (double 0x3FB555555555029A))
+  %v17 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v16, <8 x double> %v9, <8 x double> splat (double 0x3FD555555555550F))
+  %v18 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v17, <8 x double> %v9, <8 x double> splat (double 0x3FF000000000000B))
+  %v19 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v18, <8 x double> %v9, <8 x double> splat (double 0x4000000000000000))
+  %v20 = call <8 x double> @llvm.fma.v8f64(<8 x double> %v19, <8 x double> %v9, <8 x double> splat (double 0x4000000000000000))
+  %v21 = fcmp olt <8 x double> %v6, splat (double 0xC08FE80000000000)
+  %v22 = add <8 x i64> %v7, splat (i64 64)
+  %v23 = select <8 x i1> %v21, <8 x i64> %v22, <8 x i64> %v7
+  %v24 = shl <8 x i64> %v23, splat (i64 52)
+  %v25 = bitcast <8 x i64> %v24 to <8 x double>
+  %v26 = fmul <8 x double> %v20, %v25
+  %v27 = fmul <8 x double> %v26, splat (double 0x3BF0000000000000)
+  %v28 = select <8 x i1> %v21, <8 x double> %v27, <8 x double> %v26
+  ret <8 x double> %v28
 }
 
 define internal float @cr_exp_f32x1(float %x) alwaysinline nounwind {
@@ -47,21 +45,19 @@ entry:
   %v7 = bitcast float %v5 to i32
   %v8 = call float @llvm.fma.f32(float %v6, float 0xBFE62E4300000000, float %v4)
   %v9 = call float @llvm.fma.f32(float %v6, float 0x3E205C6100000000, float %v8)
-  %v10 = fsub float %v8, %v9
-  %v11 = call float @llvm.fma.f32(float %v6, float 0x3E205C6100000000, float %v10)
-  %v12 = call float @llvm.fma.f32(float 0x3F66851300000000, float %v9, float 0x3F9123BD40000000)
-  %v13 = call float @llvm.fma.f32(float %v12, float %v9, float 0x3FB555B980000000)
-  %v14 = call float @llvm.fma.f32(float %v13, float %v9, float 0x3FD55548E0000000)
-  %v15 = call float @llvm.fma.f32(float %v14, float %v9, float 0x3FEFFFFF80000000)
-  %v16 = call float @llvm.fma.f32(float %v15, float %v9, float 0x4000000000000000)
-  %v17 = call float @llvm.fma.f32(float %v16, float %v9, float 0x4000000000000000)
-  %v18 = fcmp olt float %v6, 0xC05F400000000000
-  %v19 = add i32 %v7, 64
-  %v20 = select i1 %v18, i32 %v19, i32 %v7
-  %v21 = shl i32 %v20, 23
-  %v22 = bitcast i32 %v21 to float
-  %v23 = fmul float %v17, %v22
-  %v24 = fmul float %v23, 0x3BF0000000000000
-  %v25 = select i1 %v18, float %v24, float %v23
-  ret float %v25
+  %v10 = call float @llvm.fma.f32(float 0x3F66851300000000, float %v9, float 0x3F9123BD40000000)
+  %v11 = call float @llvm.fma.f32(float %v10, float %v9, float 0x3FB555B980000000)
+  %v12 = call float @llvm.fma.f32(float %v11, float %v9, float 0x3FD55548E0000000)
+  %v13 = call float @llvm.fma.f32(float %v12, float %v9, float 0x3FEFFFFF80000000)
+  %v14 = call float @llvm.fma.f32(float %v13, float %v9, float 0x4000000000000000)
+  %v15 = call float @llvm.fma.f32(float %v14, float %v9, float 0x4000000000000000)
+  %v16 = fcmp olt float %v6, 0xC05F400000000000
+  %v17 = add i32 %v7, 64
+  %v18 = select i1 %v16, i32 %v17, i32 %v7
+  %v19 = shl i32 %v18, 23
+  %v20 = bitcast i32 %v19 to float
+  %v21 = fmul float %v15, %v20
+  %v22 = fmul float %v21, 0x3BF0000000000000
+  %v23 = select i1 %v16, float %v22, float %v21
+  ret float %v23
 }

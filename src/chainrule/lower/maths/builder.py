@@ -267,7 +267,7 @@ class Builder:
     def long_polynomial(self, x: Value, coefficients: Sequence[Operand]) -> Value:
         """The same with even and odd powers side by side, which halves the time until it is there.
 
-        Worth it from about twenty coefficients on, where both sums are not far larger than theirs.
+        It rounds more: only for terms that are small beside what they are added to.
         """
         square = x * x
         even, odd = (self.polynomial(square, coefficients[i::2]) for i in (0, 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chainrule.lower.maths.builder import Builder, Value
 from chainrule.lower.maths.exact import any_sum, corrected_quotient, exact_product, ordered_sum
-from chainrule.lower.maths.exponential import EXP, expm1_scaled, reduced, scaled
+from chainrule.lower.maths.exponential import EXP, expm1_scaled, reduced_with_rest, scaled
 
 # Fitted by tests/lower/maths/coefficients.py; the first coefficient is the sum of two numbers.
 # erf x = 1 − e^(−x·q(x)):
@@ -69,7 +69,7 @@ def erfc(b: Builder, x: Value) -> Value:
     bend = b.fma(t, b.long_polynomial(t, others), b.fma(lost, SLOPE, second))
     h, h_rest = ordered_sum(b, b.constant(first), bend)
     square, left = exact_product(b, a, a)
-    power, r, rest = reduced(b, -square, beyond=-left)
+    power, r, rest = reduced_with_rest(b, -square, beyond=-left)
     _, _, *series = b.given(EXP)
     grown = b.fma(r * r, b.polynomial(r, series), rest) + r  # e^r − 1
     over, over_rest = ordered_sum(b, h, b.fma(h, grown, h_rest))

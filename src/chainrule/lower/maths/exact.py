@@ -25,7 +25,7 @@ def exact_product(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def sum_with_product(b: Builder, a: Value, x: Value, y: Value) -> tuple[Value, Value]:
-    """a + x·y rounded, and what was lost: exact where a = 0 or |a| ≥ |x·y|, if x·y is exact."""
+    """a + x·y rounded, and what was lost, where a = 0 or |a| ≥ |x·y|."""
     total = b.fma(x, y, a)
     return total, b.fma(x, y, a - total)
 

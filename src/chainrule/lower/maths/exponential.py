@@ -57,18 +57,25 @@ def clamped(b: Builder, x: Value, limits: tuple[float, float]) -> Value:
     return b.at_least(b.at_most(x, limits[1]), limits[0])
 
 
-def reduced(
+def reduced(b: Builder, x: Value, down: int = 1) -> tuple[Power, Value]:
+    """x = k·ln 2 + r with |r| ≤ ln 2 / 2; r is rounded once."""
+    high, low = parts(LN2, b.format, 2)
+    power = nearest_power(b, x, rounded(LOG2E, b.format), down)
+    exact = b.fma(power.k, -high, x)  # few bits are left, so that nothing is rounded
+    return power, b.fma(power.k, -low, exact)
+
+
+def reduced_with_rest(
     b: Builder, x: Value, down: int = 1, beyond: Value | None = None
 ) -> tuple[Power, Value, Value]:
-    """x + beyond = k·ln 2 + r + rest with |r| ≤ ln 2 / 2; the rest is below the last digit of r.
+    """x + beyond = k·ln 2 + r + rest, where the rest is below the last digit of r.
 
     `beyond` is what of the argument did not fit into x.
     """
     high, low = parts(LN2, b.format, 2)
     power = nearest_power(b, x, rounded(LOG2E, b.format), down)
-    exact = b.fma(power.k, -high, x)  # few bits are left, so that nothing is rounded
-    r = b.fma(power.k, -low, exact)
-    rest = b.fma(power.k, -low, exact - r)
+    exact = b.fma(power.k, -high, x)
+    r, rest = sum_with_product(b, exact, power.k, b.constant(-low))
     if beyond is not None:
         r, rest = ordered_sum(b, r, rest + beyond)
     return power, r, rest
@@ -84,7 +91,7 @@ def scaled(b: Builder, doubled: Value, power: Power) -> Value:
 
 def exp(b: Builder, x: Value) -> Value:
     """e^x = 2^k·e^r."""
-    power, r, _ = reduced(b, clamped(b, x, b.given(EXP_RANGE)))
+    power, r = reduced(b, clamped(b, x, b.given(EXP_RANGE)))
     return scaled(b, b.polynomial(r, [2 * c for c in b.given(EXP)]), power)
 
 
@@ -99,7 +106,7 @@ def expm1_scaled(
     b: Builder, x: Value, down: int, beyond: Value | None = None
 ) -> tuple[Value, Value]:
     """2^−down·(2^k·(e^r − 1) + (2^k − 1)) as head + tail, finite where 2^k itself is not."""
-    found, r, rest = reduced(b, x, down, beyond)
+    found, r, rest = reduced_with_rest(b, x, down, beyond)
     power = found.of_two(b)
     _, _, *series = b.given(EXP)
     bend = power * b.fma(r * r, b.polynomial(r, series), rest)

@@ -46,13 +46,13 @@ def cosh(b: Builder, x: Value) -> Value:
 def tanh(b: Builder, x: Value) -> Value:
     """1 − 1/d with d = (e^2|x| + 1)/2; where tanh x < ½ this would lose digits."""
     a = b.abs(x)
-    power, r, _ = reduced(b, 2.0 * b.at_most(a, b.given(TANH_IS_ONE)))
+    power, r = reduced(b, 2.0 * b.at_most(a, b.given(TANH_IS_ONE)))
     d = b.fma(b.polynomial(r, b.given(EXP)), power.of_two(b), 0.5)
     return b.copysign(b.select(a < 0.549, odd_series(b, a, TANH), 1.0 - 1.0 / d), x)
 
 
 def quarter_of_exp(b: Builder, a: Value) -> Value:
-    power, r, _ = reduced(b, b.at_most(a, b.given(OVERFLOW)), down=2)
+    power, r = reduced(b, b.at_most(a, b.given(OVERFLOW)), down=2)
     return b.polynomial(r, b.given(EXP)) * power.of_two(b)
 
 
