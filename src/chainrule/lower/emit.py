@@ -8,7 +8,7 @@ the error grows slowly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,23 @@ CHUNK = 64  # vectors, times unrolling, that are added up before they join a lar
 Locate = Callable[[Value], tuple[int, int]]  # slot of the table, and offset in bytes
 
 
-def kernel_function(name: str, nest: Nest, locate: Locate) -> Code:
-    """The code of `define internal void @name(ptr %table)`."""
-    emitter = _Emitter(nest, locate)
+def kernel_function(
+    name: str,
+    nest: Nest,
+    locate: Locate,
+    slide: Callable[[Value], int] = lambda value: 0,
+    totals: Collection[Value] = (),
+) -> Code:
+    """The code of `define internal void @name(ptr %table, i64 %row)`.
+
+    Where it is one tile of several, it begins at row `%row`: `slide` gives the bytes from one row
+    of a value to the next, and `totals` are the folds that go on from tile to tile.
+    """
+    emitter = _Emitter(nest, locate, slide, totals)
     emitter.run()
     code = emitter.code
     code.lines = [
-        f"define internal void @{name}(ptr %table) nounwind {{",
+        f"define internal void @{name}(ptr %table, i64 %row) nounwind {{",
         "entry:",
         *code.lines,
         "  ret void",
@@ -51,8 +61,14 @@ def neutral(function: str, kind: str) -> Any:
 
 
 class _Emitter:
-    def __init__(self, nest: Nest, locate: Locate):
-        self.nest, self.locate = nest, locate
+    def __init__(
+        self,
+        nest: Nest,
+        locate: Locate,
+        slide: Callable[[Value], int],
+        totals: Collection[Value],
+    ):
+        self.nest, self.locate, self.slide, self.totals = nest, locate, slide, totals
         self.code = Code()
         self.depth = len(nest.extents)
         self.pointers: dict[Value, str] = {}
@@ -73,7 +89,7 @@ class _Emitter:
         for v in self.nest.body:
             found = 0
             for a, access in v.args[1:] if v.params == "take" else v.args:
-                found = max(found, levels.get((a, access), levels.get(a, 0)))
+                found = max(found, levels[a, access] if (a, access) in levels else levels.get(a, 0))
             levels[v] = found
         return levels
 
@@ -86,9 +102,23 @@ class _Emitter:
                 self._fill(fold)
             return
         for fold in self.nest.folds:
-            if self._through_memory(fold):
+            if fold.value not in self.totals and self._through_memory(fold):
                 self._fill(fold)
+        started = [f for f in self.nest.folds if f.value in self.totals]
+        if started:
+            self._at_first_row(started)
         self._nest(0)
+
+    def _at_first_row(self, folds: list[Fold]) -> None:
+        """Let sums over all tiles begin with the first."""
+        code, first, on = self.code, self._label("first"), self._label("on")
+        begins = code.put("icmp eq i64 %row, 0")
+        code.line(f"br i1 {begins}, label %{first}, label %{on}")
+        self._enter(first)
+        for fold in folds:
+            self._fill(fold)
+        code.line(f"br label %{on}")
+        self._enter(on)
 
     def _all_places(self) -> list[Place]:
         nest = self.nest
@@ -99,7 +129,13 @@ class _Emitter:
         code = self.code
         table = code.put(f"getelementptr i8, ptr %table, i64 {8 * slot}")
         base = code.put(f"load ptr, ptr {table}")
-        self.pointers[value] = code.put(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
+        if offset:
+            base = code.put(f"getelementptr i8, ptr {base}, i64 {offset}")
+        step = self.slide(value)
+        if step:
+            rows = code.put(f"mul i64 %row, {step}")
+            base = code.put(f"getelementptr i8, ptr {base}, i64 {rows}")
+        self.pointers[value] = base
 
     def _suffix(self, fold: Fold) -> int:
         """The loop from which on all loops are folded."""
@@ -111,7 +147,8 @@ class _Emitter:
     def _through_memory(self, fold: Fold) -> bool:
         """Whether a result is added to more than once, so that it must start from memory."""
         start = self._suffix(fold)
-        return start == self.depth or any(a < start for a in fold.axes)
+        again = fold.value in self.totals
+        return again or start == self.depth or any(a < start for a in fold.axes)
 
     # -- blocks --------------------------------------------------------------------------------
 
@@ -318,7 +355,7 @@ class _Emitter:
         kind = KNOWN[a.dtype]
         if a.kind == "constant" and a.size == 1:
             return self.code.constant(a.params, kind, lanes)
-        key: Any = a if a.kind == "map" and a in self.level_of else (a, access)
+        key: Any = (a, access) if (a, access) in self.level_of else a
         if key in here:
             return here[key]
         return self._spread(self.known[key], kind, lanes)

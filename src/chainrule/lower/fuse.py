@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from chainrule.lower.build import Call, Move
 from chainrule.lower.values import KNOWN, Access, Dim, Value, ordered, pointwise, strides_of
@@ -29,6 +30,17 @@ class Kernel:
     dims: tuple[int, ...]
     body: list[Value] = field(default_factory=list)
     stored: dict[Value, None] = field(default_factory=dict)
+
+    def reads(self) -> Iterator[tuple[Value, int, Value, Access]]:
+        """What is read from memory: by which value, as which operand, what, where."""
+        inside = {v for v in self.body if v.kind == "map"}
+        here = pointwise(len(self.dims))
+        for v in self.body:
+            for i, (a, access) in enumerate(v.args):
+                taken = v.params == "take" and i == 0
+                computed = a in inside and access == here and not taken
+                if not computed and (a.kind != "constant" or a.size > 1):
+                    yield v, i, a, access
 
 
 @dataclass(eq=False)
@@ -72,6 +84,7 @@ class Plan:
     steps: list[Step]
     outputs: list[Value]
     order: list[Value]
+    regions: list[Any] = field(default_factory=list)  # of `lower.stream`
 
 
 def fused(outputs: list[Value]) -> Plan:

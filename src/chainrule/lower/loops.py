@@ -50,15 +50,13 @@ class Nest:
 def nest_of(kernel: Kernel) -> Nest:
     """The loop nest of a kernel."""
     rank = len(kernel.dims)
-    inside = set(kernel.body)
     reads: dict[tuple[Value, Access], Place] = {}
     writes: dict[Value, Place] = {}
     folds: list[Fold] = []
+    for v, i, a, access in kernel.reads():
+        if not (v.params == "take" and i == 0):
+            reads[a, access] = _place(a, access, rank)
     for v in kernel.body:
-        for a, access in v.args[1:] if v.params == "take" else v.args:
-            scalar = a.kind == "constant" and a.size == 1
-            if not (a in inside and a.kind == "map") and not scalar:
-                reads[a, access] = _place(a, access, rank)
         if v.kind == "reduce":
             axes = frozenset(v.params[1])
             kept = iter(strides_of(v.dims))

@@ -40,13 +40,25 @@ class Memory:
 
 
 def planned(plan: Plan, inputs: list[Value]) -> Memory:
-    """Memory for every value that a step writes."""
+    """Memory for every value that a step writes.
+
+    In a region that runs by tiles a step comes again after later ones: what is there before it, or
+    is summed in it, lives until its end.
+    """
     memory = Memory(inputs, plan.outputs)
     for i, value in enumerate(inputs):
         memory.slots[value] = (1 + i, 0)
     for i, value in enumerate(plan.outputs):
         memory.slots[root(value)] = (1 + len(inputs) + i, 0)
     made, last = _lifetimes(plan.steps)
+    for region in plan.regions:
+        for value in (*made, *inputs):
+            if value in region.local or value not in last:
+                continue
+            if region.first <= made.get(value, -1) <= region.last:
+                made[value] = region.first
+            if region.first <= last[value] <= region.last:
+                last[value] = region.last
     arena = _Arena()
     leaving: dict[int, list[Value]] = {}
     for value, step in last.items():
@@ -69,8 +81,7 @@ def planned(plan: Plan, inputs: list[Value]) -> Memory:
 def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:
     """The values in memory that a step reads, and those that it writes."""
     if isinstance(step, Kernel):
-        inside = {v for v in step.body if v.kind == "map"}
-        reads = [a for v in step.body for a, _ in v.args if a not in inside]
+        reads = [a for _, _, a, _ in step.reads()]
         return reads, [v for v in step.body if v.kind == "reduce" or v in step.stored]
     if isinstance(step, (Product, Scatter)):
         return [a for a, _ in step.value.args], [step.value]

@@ -19,6 +19,7 @@ from chainrule.lower.memory import Memory, planned
 from chainrule.lower.products import product_function
 from chainrule.lower.scalars import Code
 from chainrule.lower.scatter import scatter_function
+from chainrule.lower.stream import Region, resize, streamed
 from chainrule.lower.values import Value, pointwise
 
 
@@ -42,45 +43,107 @@ class Module:
 
 
 def module_of(program: Program) -> Module:
-    """Fuse, plan memory, and write the code."""
+    """Fuse, stream, plan memory, and write the code."""
     plan = fused(program.outputs)
+    streamed(plan)
     memory = planned(plan, program.inputs)
-    calls: list[Called] = []
-    nests: dict[str, Nest] = {}
-    codes: list[Code] = []
-    parts: list[list[str]] = [[]]
+    module = Module(program, plan, memory, "", [])
+    writer = _Writer(module)
     for k, step in enumerate(plan.steps):
         if isinstance(step, Called):
-            calls.append(step)
-            parts.append([])
-            for a, _ in step.value.args:
-                if a.kind == "constant" and a.size != 1:
-                    memory.locate(a)  # so that it has a place in the table
-            continue
-        name = f"step{k}"
-        codes.append(_code(name, step, memory, nests))
-        parts[-1].append(name)
-    module = Module(program, plan, memory, "", calls, nests)
-    if not calls:
+            writer.called(step)
+        else:
+            writer.step(k, step)
+    if not module.calls:
         inputs = [(shape, v.dtype) for shape, v in zip(program.shapes, program.inputs, strict=True)]
         outputs = [(r.shape, r.dtype) for r in program.results]
         module.dtypes = list(dict.fromkeys(dtype for _, dtype in (*inputs, *outputs)))
-        codes.append(entry_function(inputs, outputs, module.first_extra, module.dtypes))
-    module.text = _assembled(codes, parts)
+        entry = entry_function(inputs, outputs, module.first_extra, module.dtypes)
+        writer.codes.append(entry)
+    module.text = writer.text()
     return module
 
 
-def _code(name: str, step: Step, memory: Memory, nests: dict[str, Nest]) -> Code:
-    if isinstance(step, Kernel):
-        nests[name] = nest_of(step)
-        return kernel_function(name, nests[name], memory.locate)
-    if isinstance(step, Piece):
-        nests[name] = _piece_nest(step)
-        return kernel_function(name, nests[name], memory.locate)
-    if isinstance(step, Scatter):
-        return scatter_function(name, step, memory.locate)
-    assert not isinstance(step, Called)
-    return product_function(name, step, memory.locate)
+class _Writer:
+    """Writes one step after the other, and the functions that call them."""
+
+    def __init__(self, module: Module):
+        self.module = module
+        self.codes: list[Code] = []
+        self.parts: list[list[str]] = [[]]
+
+    def called(self, step: Called) -> None:
+        self.module.calls.append(step)
+        self.parts.append([])
+        for a, _ in step.value.args:
+            if a.kind == "constant" and a.size != 1:
+                self.module.memory.locate(a)  # so that it has a place in the table
+
+    def step(self, k: int, step: Step) -> None:
+        plan = self.module.plan
+        region = next((r for r in plan.regions if r.first <= k <= r.last), None)
+        if region is None:
+            self.codes.append(self._code(f"step{k}", step, None))
+            self.parts[-1].append(f"  call void @step{k}(ptr %table, i64 0)")
+            return
+        rest = region.rows % region.tile
+        if rest:
+            resize(plan, region, rest)
+            self.codes.append(self._code(f"rest{k}", step, region))
+            resize(plan, region, region.tile)
+        self.codes.append(self._code(f"step{k}", step, region))
+        if k == region.last:
+            names = range(region.first, region.last + 1)
+            self.parts[-1] += _tiles(region, names, bool(rest))
+
+    def _code(self, name: str, step: Step, region: Region | None) -> Code:
+        locate, nests = self.module.memory.locate, self.module.nests
+        slide = region.stride if region is not None else (lambda value: 0)
+        totals = region.totals if region is not None else set()
+        if isinstance(step, (Kernel, Piece)):
+            nests[name] = nest_of(step) if isinstance(step, Kernel) else _piece_nest(step)
+            return kernel_function(name, nests[name], locate, slide, totals)
+        if isinstance(step, Scatter):
+            return scatter_function(name, step, locate)
+        assert not isinstance(step, Called)
+        return product_function(name, step, locate, slide, step.value in totals)
+
+    def text(self) -> str:
+        declares: set[str] = set()
+        wanted: dict[tuple[str, str, int], None] = {}
+        for code in self.codes:
+            declares |= code.declares
+            wanted |= dict.fromkeys(sorted(code.functions))
+        maths = definitions(wanted)
+        declares |= maths.declares
+        lines = [*sorted(declares), "", maths.text]
+        for code in self.codes:
+            lines += code.lines
+        for i, calls in enumerate(self.parts):
+            lines += [f"define void @run{i}(ptr %table) nounwind {{", "entry:", *calls]
+            lines += ["  ret void", "}", ""]
+        return "\n".join(lines)
+
+
+def _tiles(region: Region, steps: range, rest: bool) -> list[str]:
+    """The loop over tiles, and the last, shorter one."""
+    full = region.rows // region.tile * region.tile
+    at = region.first
+    lines = [
+        f"  br label %before{at}",
+        f"before{at}:",
+        f"  br label %tile{at}",
+        f"tile{at}:",
+        f"  %row{at} = phi i64 [ 0, %before{at} ], [ %next{at}, %tile{at} ]",
+        *(f"  call void @step{k}(ptr %table, i64 %row{at})" for k in steps),
+        f"  %next{at} = add i64 %row{at}, {region.tile}",
+        f"  %more{at} = icmp slt i64 %next{at}, {full}",
+        f"  br i1 %more{at}, label %tile{at}, label %after{at}",
+        f"after{at}:",
+    ]
+    if rest:
+        lines += [f"  call void @rest{k}(ptr %table, i64 {full})" for k in steps]
+    return lines
 
 
 def _piece_nest(step: Piece) -> Nest:
@@ -107,21 +170,3 @@ def _piece_nest(step: Piece) -> Nest:
     order = nest.order or tuple(range(len(dims)))
     nest.writes[copy] = Place(whole, where.offset, tuple(where.strides[a] for a in order))
     return nest
-
-
-def _assembled(codes: list[Code], parts: list[list[str]]) -> str:
-    declares: set[str] = set()
-    wanted: dict[tuple[str, str, int], None] = {}
-    for code in codes:
-        declares |= code.declares
-        wanted |= dict.fromkeys(sorted(code.functions))
-    maths = definitions(wanted)
-    declares |= maths.declares
-    lines = [*sorted(declares), "", maths.text]
-    for code in codes:
-        lines += code.lines
-    for i, names in enumerate(parts):
-        lines += [f"define void @run{i}(ptr %table) nounwind {{", "entry:"]
-        lines += [f"  call void @{name}(ptr %table)" for name in names]
-        lines += ["  ret void", "}", ""]
-    return "\n".join(lines)

@@ -6,17 +6,28 @@ is a flag.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from chainrule.lower.emit import Locate
 from chainrule.lower.fuse import Product, matrix_strides
 from chainrule.lower.scalars import Code
-from chainrule.lower.values import KNOWN
+from chainrule.lower.values import KNOWN, Value
 
 ROUTINES = {"f64": "cr_dgemm", "f32": "cr_sgemm"}
 ARGUMENTS = ", ".join(["ptr"] * 13)
 
 
-def product_function(name: str, step: Product, locate: Locate) -> Code:
-    """The code of a function that computes one product, for each of a batch."""
+def product_function(
+    name: str,
+    step: Product,
+    locate: Locate,
+    slide: Callable[[Value], int] = lambda value: 0,
+    total: bool = False,
+) -> Code:
+    """The code of a function that computes one product, for each of a batch.
+
+    `slide` and `total` as for kernels: a product over all rows is added up tile by tile.
+    """
     value = step.value
     batch, rows, columns, summed = value.params
     kind = KNOWN[value.dtype]
@@ -33,7 +44,11 @@ def product_function(name: str, step: Product, locate: Locate) -> Code:
     for operand, offset in ((a, at_a[0]), (b, at_b[0]), (value, 0)):
         slot, where = locate(operand)
         base = code.put(f"load ptr, ptr {code.put(f'getelementptr i8, ptr %table, i64 {8 * slot}')}")
-        pointers.append(code.put(f"getelementptr i8, ptr {base}, i64 {where + offset * size}"))
+        at = code.put(f"getelementptr i8, ptr {base}, i64 {where + offset * size}")
+        if slide(operand):
+            rows_before = code.put(f"mul i64 %row, {slide(operand)}")
+            at = code.put(f"getelementptr i8, ptr {at}, i64 {rows_before}")
+        pointers.append(at)
     numbers = {"m": columns, "n": rows, "k": summed, "lda": b_lead, "ldb": a_lead, "ldc": columns}
     for key, number in numbers.items():
         code.line(f"%{key} = alloca i32")
@@ -42,6 +57,11 @@ def product_function(name: str, step: Product, locate: Locate) -> Code:
     for key, number in (("alpha", 1.0), ("beta", 0.0)):
         code.line(f"%{key} = alloca {of}")
         code.line(f"store {of} {code.constant(number, kind, 1)}, ptr %{key}")
+    if total:
+        first = code.put("icmp eq i64 %row, 0")
+        zero, one = code.constant(0, kind, 1), code.constant(1, kind, 1)
+        goes_on = code.put(f"select i1 {first}, {of} {zero}, {of} {one}")
+        code.line(f"store {of} {goes_on}, ptr %beta")
     for key, flag in (("ta", b_flag), ("tb", a_flag)):
         code.line(f"%{key} = alloca i8")
         code.line(f"store i8 {ord(flag)}, ptr %{key}")
@@ -68,7 +88,7 @@ def product_function(name: str, step: Product, locate: Locate) -> Code:
         code.line("br i1 %more, label %loop, label %done")
         code.lines.append("done:")
     code.lines = [
-        f"define internal void @{name}(ptr %table) nounwind {{", "entry:", *code.lines, "  ret void", "}", "",
+        f"define internal void @{name}(ptr %table, i64 %row) nounwind {{", "entry:", *code.lines, "  ret void", "}", "",
     ]  # fmt: skip
     return code
 

@@ -45,6 +45,6 @@ def scatter_function(name: str, step: Scatter, locate: Locate) -> Code:
         code.line("br i1 %more, label %loop, label %done")
         code.lines.append("done:")
     code.lines = [
-        f"define internal void @{name}(ptr %table) nounwind {{", "entry:", *code.lines, "  ret void", "}", "",
+        f"define internal void @{name}(ptr %table, i64 %row) nounwind {{", "entry:", *code.lines, "  ret void", "}", "",
     ]  # fmt: skip
     return code
