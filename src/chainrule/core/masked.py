@@ -47,7 +47,9 @@ def unmasked(g: Any) -> Any:
 
 def masked(value: Any, alive: Any) -> Any:
     """`value` with its dead lanes set to zero, whatever was computed there."""
-    if type(alive) is np.ndarray and b"\0" not in alive.tobytes():  # alive.all(), four times faster
+    kind = type(alive)
+    known = kind is np.ndarray or kind is np.bool_
+    if known and b"\0" not in alive.tobytes():  # alive.all(), four times faster
         return value
     return Masked(np.where(alive, value, np.zeros((), value.dtype)), alive)
 
