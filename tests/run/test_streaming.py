@@ -1,0 +1,75 @@
+"""Programs over many rows, run tile by tile: the same results, in memory that does not grow."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chainrule as cr
+
+pytest.importorskip("llvmlite")
+
+
+def module_of(compiled):
+    (variants,) = compiled.variants.values()
+    return variants[0].run.module
+
+
+def network(w, v, x, y):
+    h = np.tanh(x @ w)
+    return -np.mean(np.sum(cr.log_softmax(h @ v, axis=1) * y, axis=1))
+
+
+def normalised(w, v, x, y):
+    """Rows wait for a sum over all rows: two stages."""
+    h = x @ w
+    h = (h - np.mean(h, axis=0)) / np.sqrt(np.var(h, axis=0) + 1e-5)
+    return np.sum((np.exp(-h * h) @ v - y) ** 2)
+
+
+def data(rows, width=40, out=8, seed=0):
+    rng = np.random.default_rng(seed)
+    return (
+        rng.normal(size=(width, 64)) / 6,
+        rng.normal(size=(64, out)) / 8,
+        rng.normal(size=(rows, width)),
+        rng.normal(size=(rows, out)),
+    )
+
+
+@pytest.mark.parametrize("f", [network, normalised])
+@pytest.mark.parametrize("rows", [2048, 3001, 5000])
+def test_gradients_by_tiles(f, rows):
+    args = data(rows)
+    gradient = cr.value_and_grad(f, (0, 1, 2))
+    fast = cr.compile(gradient)
+    value, found = fast(*args)
+    expected_value, expected = gradient(*args)
+    assert module_of(fast).plan.regions, "nothing was streamed, so this tests nothing"
+    np.testing.assert_allclose(value, expected_value, rtol=1e-12)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12 * np.abs(b).max())
+
+
+def test_memory_does_not_grow_with_the_rows():
+    arenas = []
+    for rows in (4096, 65536):
+        fast = cr.compile(cr.grad(network, (0, 1)))
+        fast(*data(rows))
+        arenas.append(module_of(fast).memory.arena)
+    assert arenas[0] == arenas[1]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(700, 2500), st.integers(20, 300))
+def test_any_number_of_rows(rows, width):
+    rng = np.random.default_rng(rows)
+    x, w = rng.normal(size=(rows, width)), rng.normal(size=width)
+
+    def f(w, x):
+        z = np.exp(-np.abs(x * w)) + np.sum(x, axis=1, keepdims=True)
+        return np.sum(np.sqrt(z * z + 1.0), axis=0), np.max(z, axis=1)
+
+    fast = cr.compile(f)
+    for a, b in zip(fast(w, x), f(w, x), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13 * np.abs(b).max())
