@@ -224,9 +224,16 @@ def _limit_cells(case: Case, problem: str, replies: list[dict], unit_ns: float) 
 
 
 def weigh_cases(
-    workload: str, cases: Iterable[Case], options: Options, unit: Callable[[Case], float]
+    workload: str,
+    cases: Iterable[Case],
+    options: Options,
+    unit: Callable[[Case], float],
+    warm_up: Callable[[Case], str] = lambda case: "",
 ) -> tuple[Cell, ...]:
-    """Peak memory of every case and variant, in `unit(case)` bytes; a fresh process each time."""
+    """Peak memory of every case and variant, in `unit(case)` bytes; a fresh process each time.
+
+    `warm_up(case)` names a small case that is compiled before a compiled one is weighed.
+    """
     cells: list[Cell] = []
     for case in cases:
         say(f"{workload}: memory of {case.name}")
@@ -234,7 +241,9 @@ def weigh_cases(
         peaks: dict[str, list[int]] = {variant: [] for variant in variants}
         problems = dict.fromkeys(variants, "")
         for _ in range(1 if options.quick else 3):
-            replies = {v: _weigh(workload, v, case, options) for v in variants if not problems[v]}
+            healthy = [variant for variant in variants if not problems[variant]]
+            first = warm_up(case)
+            replies = {v: _weigh(workload, v, case, options, first) for v in healthy}
             problems |= gate(replies, case.dtype)
             for variant in [v for v in replies if not problems[v]]:
                 peaks[variant].append(replies[variant]["bytes"])
@@ -245,7 +254,7 @@ def weigh_cases(
     return tuple(cells)
 
 
-def _weigh(workload: str, variant: str, case: Case, options: Options) -> dict:
+def _weigh(workload: str, variant: str, case: Case, options: Options, warm_up: str) -> dict:
     """One fresh process, in which glibc returns every freed large array to the system.
 
     By default glibc moves that threshold while it runs. Measured with torch on `needless nodes`,
@@ -254,7 +263,7 @@ def _weigh(workload: str, variant: str, case: Case, options: Options) -> dict:
     leave the allocator alone.
     """
     with Process(workload, variant, options, MALLOC_MMAP_THRESHOLD_="131072") as process:
-        return process.ask(do="memory", case=case.name)
+        return process.ask(do="memory", case=case.name, warm_up=warm_up)
 
 
 def say(text: str) -> None:

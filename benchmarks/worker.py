@@ -18,6 +18,7 @@ from benchmarks.case import Case
 
 # A timed result against the checked one: same library, same input.
 REPEATS = {"float64": 1e-12, "float32": 1e-6}
+PAGE = 4096  # bytes: memory is counted in no smaller unit
 SAMPLE_NS = 50_000_000  # a sample repeats the call until this much time has passed
 
 
@@ -113,7 +114,8 @@ class Worker:
         _forget_peak()
         result = bound.call(leaves)
         peak = _status_bytes("VmHWM")
-        return {"bytes": peak - before, "outputs": self._save(case, [_copied(bound.read(result))])}
+        rise = max(peak - before, PAGE)
+        return {"bytes": rise, "outputs": self._save(case, [_copied(bound.read(result))])}
 
     def _save(self, case: str, outputs: list[list[np.ndarray]]) -> str:
         """Leave results in a file for the driver: some are too long for a line of JSON."""
