@@ -25,6 +25,8 @@ THEIRS = {
     "pow": ("numpy.power", np.power),
     "erf": ("scipy.special.erf", scipy.special.erf),
     "erfc": ("scipy.special.erfc", scipy.special.erfc),
+    "lgamma": ("scipy.special.gammaln", scipy.special.gammaln),
+    "digamma": ("scipy.special.psi", scipy.special.psi),
     "sigmoid": ("scipy.special.expit", scipy.special.expit),
     "softplus": ("numpy.logaddexp(x, 0)", lambda x, out: np.logaddexp(x, 0, out=out)),
 }
@@ -38,6 +40,8 @@ RANGES = {
     "arccos": (-0.95, 0.95),
     "arctanh": (-0.95, 0.95),
     "arccosh": (1.1, 9.0),
+    "lgamma": (0.1, 9.0),
+    "digamma": (0.1, 9.0),
 }
 USUAL_RANGE = (-3.0, 3.0)
 # These are to be at least as fast as theirs.

@@ -11,6 +11,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from mpmath import mp, mpf
@@ -44,6 +45,16 @@ QUARTER_PI = 0.787
 
 def erfcx(x: mpf) -> mpf:
     return mp.exp(x * x) * mp.erfc(x)
+
+
+@cache
+def digamma_root() -> mpf:
+    with mp.workprec(400):
+        return mp.findroot(mp.digamma, 1.4616)
+
+
+def stirling_rest(x: mpf) -> mpf:
+    return mp.loggamma(x) - (x - 0.5) * (mp.log(x) - 1) - mp.log(2 * mp.pi) / 2 + 0.5
 
 
 FITS: dict[str, Fit] = {
@@ -105,6 +116,27 @@ FITS: dict[str, Fit] = {
         # erfc x = e^(−x²)·h(t)/(1 + 2x) with t = (x − 2.5)/(x + 2.5)
         lambda t: (1 + 5 * (1 + t) / (1 - t)) * erfcx(2.5 * (1 + t) / (1 - t)),
         -1.0, {"f64": 0.8328, "f32": 0.604}, {"f64": 24, "f32": 10}, twofold=True,
+    ),
+    "gamma.DIGAMMA": Fit(
+        # ψ(x) = (x − x₀)·P(x − 1.625) for 1 ≤ x ≤ 2.25, where ψ(x₀) = 0
+        lambda s: mp.digamma(s + 1.625) / (s + 1.625 - digamma_root()),
+        -0.625, 0.625, {"f64": 24, "f32": 10}, twofold=True,
+    ),
+    "gamma.DIGAMMA_FAR": Fit(
+        # ψ(x) = log x − u·G(u) with u = 1/x, for x ≥ 2.25
+        lambda u: (-mp.log(u) - mp.digamma(1 / u)) / u,
+        1e-9, 0.4445, {"f64": 14, "f32": 5}, weight=lambda u: u / mp.digamma(1 / u),
+    ),
+    "gamma.LGAMMA": Fit(
+        # log Γ(x) = (x − 1)·(x − 2)·R(x − 1.625) for 0.75 ≤ x ≤ 2.5, used from 1 on for x + 1 too
+        lambda s: mp.loggamma(s + 1.625) / ((s + 0.625) * (s - 0.375)),
+        -0.875, 0.875, {"f64": 30, "f32": 13}, twofold=True,
+    ),
+    "gamma.LGAMMA_FAR": Fit(
+        # log Γ(x) = (x − ½)·(log x − 1) + ½·log 2π − ½ + u·S(u²) with u = 1/x, for x ≥ 8
+        lambda v: stirling_rest(1 / mp.sqrt(v)) / mp.sqrt(v),
+        1e-12, 1 / 64, {"f64": 6, "f32": 2},
+        weight=lambda v: mp.sqrt(v) / mp.loggamma(1 / mp.sqrt(v)),
     ),
 }  # fmt: skip
 

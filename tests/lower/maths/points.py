@@ -36,8 +36,13 @@ EDGES: dict[str, tuple[float, ...]] = {
     "arcsinh": (0.4, 1.0, 2.0**28, 2.0**13),
     "arccosh": (1.0, 2.0, 2.0**28, 2.0**13),
     "arctanh": (0.2, 0.5, 1.0),
+    "lgamma": (0.75, 1.0, 2.0, 2.5, 8.0, 2.5e305, 4.08e36),
+    "digamma": (1.0, 1.4616321449683623, 2.25),
     "cbrt": (1.0, 8.0, 27.0, 0.70710678),
 }
+
+# Between their poles below 0 these have zeros where no bound in ulp holds.
+ON_POSITIVE = ("lgamma", "digamma")
 
 
 def points(name: str, dtype: str, count: int, seed: int = 0) -> list[np.ndarray]:
@@ -47,7 +52,8 @@ def points(name: str, dtype: str, count: int, seed: int = 0) -> list[np.ndarray]
         found = [_spread(dtype, count, draw), _edges(name, dtype, count // 8, draw)]
         if name in ("sin", "cos", "tan"):
             found.append(near_quarter_turns(dtype, max(1, 40_000 // count)))
-        return [_finite(np.concatenate(found))]
+        values = _finite(np.concatenate(found))
+        return [np.abs(values[values != 0]) if name in ON_POSITIVE else values]
     pairs = [draw.permutation(_spread(dtype, count, draw))[: count // 2] for _ in range(2)]
     if name == "pow":
         # Most pairs overflow, so these are chosen by their result.
@@ -77,7 +83,9 @@ def _spread(dtype: str, count: int, draw: np.random.Generator) -> np.ndarray:
 
 def _edges(name: str, dtype: str, count: int, draw: np.random.Generator) -> np.ndarray:
     """Numbers within a few hundred steps of each edge, of both signs."""
-    edges = np.array(EDGES.get(name, (1.0,)), DTYPES[dtype])
+    with np.errstate(over="ignore"):
+        edges = np.array(EDGES.get(name, (1.0,)), DTYPES[dtype])
+    edges = _finite(edges)
     steps = np.round(draw.normal(size=count) * 10.0 ** draw.uniform(0, 3, count))
     bits = draw.choice(edges, count).view(INTEGERS[dtype]) + steps.astype(INTEGERS[dtype])
     return bits.view(DTYPES[dtype]) * draw.choice([-1, 1], count).astype(DTYPES[dtype])

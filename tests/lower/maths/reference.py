@@ -63,6 +63,8 @@ EXACT: dict[str, Callable[..., Any]] = {
     "arctanh": lambda x: (
         mp.atanh(x) if abs(x) < 1 else (mp.inf * mp.sign(x) if abs(x) == 1 else mp.nan)
     ),
+    "lgamma": lambda x: mp.inf if x <= 0 and x == mp.floor(x) else mp.loggamma(x).real,
+    "digamma": lambda x: mp.nan if x <= 0 and x == mp.floor(x) else mp.digamma(x),
     "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)),
 }
 

@@ -27,6 +27,13 @@ CHUNK = 250_000
 CONFIRMED = 64
 # So many times fewer points where each is computed with 200 digits.
 FEWER = 50
+# Functions that NumPy does not have, so that there is no wider format than float64.
+SPECIAL = {
+    "erf": scipy.special.erf,
+    "erfc": scipy.special.erfc,
+    "lgamma": scipy.special.gammaln,
+    "digamma": scipy.special.psi,
+}
 
 
 @dataclass(frozen=True)
@@ -52,11 +59,10 @@ def _softplus(x: np.ndarray) -> np.ndarray:
 
 def wider(name: str, dtype: str) -> tuple[Callable[..., np.ndarray], np.dtype] | None:
     """The function in a format with more digits, if there is one."""
-    if dtype == "f64" and (name in ("erf", "erfc") or np.finfo(np.longdouble).nmant < 60):
+    if dtype == "f64" and (name in SPECIAL or np.finfo(np.longdouble).nmant < 60):
         return None
     own = {"pow": np.power, "sigmoid": _sigmoid, "softplus": _softplus}
-    own |= {"erf": scipy.special.erf, "erfc": scipy.special.erfc}
-    function = own.get(name) or getattr(np, name)
+    function = (own | SPECIAL).get(name) or getattr(np, name)
     return function, np.dtype(np.longdouble if dtype == "f64" else np.float64)
 
 

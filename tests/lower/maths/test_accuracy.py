@@ -6,10 +6,12 @@ import pytest
 pytest.importorskip("llvmlite", reason="the functions are run as machine code")
 pytest.importorskip("mpmath", reason="the values to compare with have 200 binary digits")
 
+from mpmath import mp
+
 from chainrule.lower.maths import FUNCTIONS
 from tests.lower.maths.machine import DTYPES, kernel
 from tests.lower.maths.points import near_quarter_turns, points
-from tests.lower.maths.reference import EXACT, errors_in_ulp
+from tests.lower.maths.reference import EXACT, errors_in_ulp, exact
 
 COUNT = 2400
 
@@ -28,6 +30,21 @@ def test_error_is_within_the_stated_bound(name, dtype):
     assert errors[worst] <= FUNCTIONS[name].ulp, (
         f"{errors[worst]:.2f} ulp at {[a[worst] for a in arguments]}: {results[worst]!r}"
     )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gamma_below_zero(dtype):
+    """Both are differences there, and the error is small beside what is subtracted."""
+    x = -np.random.default_rng(0).uniform(0, 30, 400).astype(DTYPES[dtype])
+    unit = np.finfo(DTYPES[dtype]).eps
+    log_gamma, digamma = (kernel(name, dtype)(x) for name in ("lgamma", "digamma"))
+    with mp.workprec(200):
+        for i, at in enumerate(map(mp.mpf, x.tolist())):
+            sine = mp.sin(mp.pi * at)
+            logarithms = 1 + mp.loggamma(2 - at) - mp.log(abs(sine))
+            assert abs(float(log_gamma[i]) - exact("lgamma", at)) < 2 * unit * logarithms, at
+            slopes = 4 + mp.pi / abs(sine)
+            assert abs(float(digamma[i]) - exact("digamma", at)) < 2 * unit * slopes, at
 
 
 def test_no_bound_exceeds_two_ulp():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from chainrule.lower.maths import (
     error_function,
     exponential,
+    gamma,
     hyperbolic,
     inverse_hyperbolic,
     inverse_trigonometric,
@@ -44,11 +45,11 @@ FUNCTIONS: dict[str, Function] = {
     "expm1": Function(1, "2^k·(e^r − 1) + (2^k − 1)", 1.25, exponential.expm1),
     "log": Function(1, "k·ln 2 + log m, series in ((m−1)/(m+1))²", 1.0, logarithm.log),
     "log2": Function(1, "k + log m / ln 2", 1.1, logarithm.log2),
-    "log10": Function(1, "(k·ln 2 + log m) / ln 10", 1.1, logarithm.log10),
+    "log10": Function(1, "(k·ln 2 + log m) / ln 10", 1.25, logarithm.log10),
     "log1p": Function(1, "log of 1 + x and of what that addition lost", 1.75, logarithm.log1p),
     "sin": Function(1, "±sin r or ±cos r with x = n·π/2 + r, |r| ≤ π/4", 1.6, trigonometric.sin),
     "cos": Function(1, "sin(x + π/2)", 1.6, trigonometric.cos),
-    "tan": Function(1, "sin r / cos r or −cos r / sin r, corrected", 1.6, trigonometric.tan),
+    "tan": Function(1, "sin r / cos r or −cos r / sin r, corrected", 1.75, trigonometric.tan),
     "tanh": Function(1, "1 − 2/(e^2|x| + 1), or a series near 0", 1.8, hyperbolic.tanh),
     "sinh": Function(1, "(e^|x| − e^−|x|)/2, or a series near 0", 1.75, hyperbolic.sinh),
     "cosh": Function(1, "(e^|x| + e^−|x|)/2", 1.4, hyperbolic.cosh),
@@ -76,6 +77,12 @@ FUNCTIONS: dict[str, Function] = {
         1, "log(1 + w), w = t + √(t² + 2t), t = x − 1", 1.75, inverse_hyperbolic.arccosh
     ),
     "arctanh": Function(1, "½·log(1 + w), w = 2|x|/(1 − |x|)", 1.75, inverse_hyperbolic.arctanh),
+    "lgamma": Function(
+        1, "(x − 1)(x − 2)·R or Stirling's series; the bound is for x > 0", 1.8, gamma.lgamma
+    ),
+    "digamma": Function(
+        1, "(x − x₀)·P or log x − G(1/x)/x; the bound is for x > 0", 1.75, gamma.digamma
+    ),
     "cbrt": Function(1, "polynomial, then a step of Halley's method", 0.6, roots.cbrt),
 }
 
