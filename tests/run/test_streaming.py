@@ -73,3 +73,23 @@ def test_any_number_of_rows(rows, width):
     fast = cr.compile(f)
     for a, b in zip(fast(w, x), f(w, x), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13 * np.abs(b).max())
+
+
+def test_rows_that_are_columns_elsewhere():
+    """A square matrix read by rows in one step and by columns in another; the update is streamed."""
+    rng = np.random.default_rng(0)
+    w, v = rng.normal(size=(300, 640)) / 20, rng.normal(size=(640, 640)) / 25
+    x, y = rng.normal(size=(16, 300)), rng.normal(size=(16, 640))
+
+    def step(w, v, x, y):
+        def loss(w, v):
+            return np.mean((np.tanh(np.tanh(x @ w) @ v) @ v.T - y) ** 2)
+
+        gw, gv = cr.grad(loss, (0, 1))(w, v)
+        return w - 0.1 * gw, v - 0.1 * gv
+
+    fast = cr.compile(step)
+    found = fast(w, v, x, y)
+    assert module_of(fast).plan.regions
+    for a, b in zip(found, step(w, v, x, y), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)

@@ -27,7 +27,7 @@ def assert_agrees(found: Any, expected: Any) -> None:
     assert found.dtype == expected.dtype
     near = tolerance(expected.dtype) if expected.dtype.kind in "fc" else 0.0
     scale = np.abs(expected[np.isfinite(expected)]).max(initial=0.0) if expected.dtype.kind in "fc" else 0
-    np.testing.assert_allclose(found, expected, rtol=near, atol=near * scale)
+    np.testing.assert_allclose(found, expected, rtol=near, atol=near * scale + 1e-15)
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)

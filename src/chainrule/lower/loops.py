@@ -63,7 +63,7 @@ def nest_of(kernel: Kernel) -> Nest:
             strides = tuple(0 if i in axes else next(kept) for i in range(rank))
             folds.append(Fold(v, axes, Place(v, 0, strides)))
         elif v in kernel.stored:
-            writes[v] = Place(v, 0, strides_of(kernel.dims))
+            writes[v] = Place(v, 0, strides_of(v.dims))
     nest = Nest(kernel.dims, 1, reads, writes, folds, kernel.body)
     _join_axes(nest)
     _choose_vector_axis(nest)

@@ -7,6 +7,7 @@ with the interpreter's work between them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from chainrule.lower.build import Program
@@ -98,7 +99,7 @@ class _Writer:
 
     def _code(self, name: str, step: Step, region: Region | None) -> Code:
         locate, nests = self.module.memory.locate, self.module.nests
-        slide = region.stride if region is not None else (lambda value: 0)
+        slide = partial(region.stride, step) if region is not None else (lambda value: 0)
         totals = region.totals if region is not None else set()
         if isinstance(step, (Kernel, Piece)):
             nests[name] = nest_of(step) if isinstance(step, Kernel) else _piece_nest(step)

@@ -31,18 +31,20 @@ class Region:
     rows: int
     tile: int
     axis: dict[Step, int]  # of a kernel the row axis; of a product 0 (rows) or 1 (summed over)
-    row_dim: dict[Value, int]  # of every value read or written by rows
+    row_dim: dict[Value, int]  # of every value written by rows
     local: set[Value] = field(default_factory=set)  # that exist one tile at a time
     totals: set[Value] = field(default_factory=set)  # summed over all rows
     aliases: list[Value] = field(default_factory=list)  # other shapes of what is local
 
-    def stride(self, value: Value) -> int:
+    def stride(self, step: Step, value: Value) -> int:
         """Bytes from one row to the next, of a value that has all rows; 0 for others."""
         base = root(value)
-        if base in self.local or base not in self.row_dim or base in self.totals:
+        if base in self.local or base in self.totals:
             return 0
-        dim = self.row_dim[base]
-        return strides_of(base.dims)[dim] * value.dtype.itemsize
+        dim = _row_dims(step, self.axis[step], self.rows).get(base)
+        if dim is None and base in reads_and_writes(step)[1]:
+            dim = self.row_dim[base]
+        return 0 if dim is None else strides_of(base.dims)[dim] * value.dtype.itemsize
 
 
 @dataclass
@@ -166,13 +168,23 @@ def _reads(step: Step, k: int) -> list[tuple[Value, Access, int]]:
     ]
 
 
+def _row_dims(step: Step, k: int, rows: int) -> dict[Value, int | None]:
+    """Per value that a step reads, which of its axes goes with the rows."""
+    return {
+        root(value): None if along == NEVER else _conforming(value, access, along, rows)
+        for value, access, along in _reads(step, k)
+    }
+
+
 def _fits(step: Step, known: _Rows, k: int) -> bool:
+    """Whether a step can be done for some rows alone, if its axis k goes with them."""
+    dims = _row_dims(step, k, known.rows)
     for value, access, along in _reads(step, k):
-        if along != NEVER and _conforming(value, access, along, known.rows) == NEVER:
+        at = None if along == NEVER else _conforming(value, access, along, known.rows)
+        if at == NEVER or at != dims[root(value)]:  # it is read in two ways
             return False
-        if isinstance(step, Product) and along != NEVER:
-            if _conforming(value, access, along, known.rows) is None:
-                return False
+        if isinstance(step, Product) and along != NEVER and at is None:
+            return False
     return True
 
 
@@ -221,11 +233,6 @@ def _localised(
         root(v) for step in steps if step not in inside for v in reads_and_writes(step)[0]
     }
     for step in tiled:
-        k = region.axis[step]
-        for value, access, along in _reads(step, k):
-            at = None if along == NEVER else _conforming(value, access, along, region.rows)
-            if at is not None and root(value) not in region.row_dim:
-                region.row_dim[root(value)] = at
         for value in reads_and_writes(step)[1]:
             if value in known.total:
                 region.totals.add(value)
