@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from chainrule.lower.maths import (
     error_function,
@@ -100,30 +101,30 @@ def definitions(wanted: Iterable[tuple[str, str, int]]) -> Definitions:
     """
     texts: dict[str, str] = {}
     declares: set[str] = set()
-    for name, dtype, lanes in dict.fromkeys(wanted):
-        builder = Builder(FORMATS[dtype], lanes)
-        text = _definition(builder, name, dtype, lanes)
-        texts |= builder.needs
-        texts[function_name(name, dtype, lanes)] = text
-        declares |= builder.declares
+    for name, dtype, lanes in wanted:
+        needs, declared = _written(name, dtype, lanes)
+        texts |= needs
+        declares |= declared
     return Definitions("\n".join(texts.values()), frozenset(declares))
 
 
-def _definition(builder: Builder, name: str, dtype: str, lanes: int) -> str:
+@cache
+def _written(name: str, dtype: str, lanes: int) -> tuple[dict[str, str], frozenset[str]]:
+    """The texts of one function and of those it calls, by symbol, and what they declare."""
+    builder = Builder(FORMATS[dtype], lanes)
     function = FUNCTIONS[name]
     kind = builder.type(builder.format.element)
     arguments = [f"%{letter}" for letter in "xy"[: function.arguments]]
     values = [Value(builder, builder.format.element, argument) for argument in arguments]
     result = function.body(builder, *values)
+    symbol = function_name(name, dtype, lanes)
     head = ", ".join(f"{kind} {argument}" for argument in arguments)
-    return "\n".join(
-        [
-            f"define internal {kind} {function_name(name, dtype, lanes)}({head})"
-            " alwaysinline nounwind {",
-            "entry:",
-            *builder.lines,
-            f"  ret {kind} {result}",
-            "}",
-            "",
-        ]
-    )
+    lines = [
+        f"define internal {kind} {symbol}({head}) alwaysinline nounwind {{",
+        "entry:",
+        *builder.lines,
+        f"  ret {kind} {result}",
+        "}",
+        "",
+    ]
+    return builder.needs | {symbol: "\n".join(lines)}, frozenset(builder.declares)
