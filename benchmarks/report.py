@@ -88,8 +88,14 @@ def machine(options: Options) -> dict:
         "threads": options.threads,
         "quick": options.quick,
         "load average before": round(options.load, 2),
-        "load average at the end": round(os.getloadavg()[0], 2),  # the run itself adds 1
+        "load average at the end": round(os.getloadavg()[0], 2),
     }
+
+
+def disturbed(facts: dict) -> bool:
+    """Whether other work was running; the run itself adds 1 per thread at its end."""
+    own = facts["threads"]
+    return max(facts["load average before"], facts["load average at the end"] - own) > IDLE
 
 
 def _cpu() -> str:
@@ -114,7 +120,7 @@ def _git(*arguments: str) -> str | None:
 def markdown(title: str, tables: list[Table], facts: dict) -> str:
     """The page a reader sees: costs first, then the targets, then the machine."""
     parts = [f"# {title}"]
-    if max(facts["load average before"], facts["load average at the end"] - 1) > IDLE:
+    if disturbed(facts):
         parts += ["**Other work was running on this machine: these numbers are not to be quoted.**"]
     for table in tables:
         parts += [f"## {table.title}", _costs(table)]
