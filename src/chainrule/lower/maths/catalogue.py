@@ -44,8 +44,8 @@ FUNCTIONS: dict[str, Function] = {
     "exp": Function(1, "2^k·e^r, polynomial in r", 1.0, exponential.exp),
     "exp2": Function(1, "2^k·2^r, polynomial in r", 1.0, exponential.exp2),
     "expm1": Function(1, "2^k·(e^r − 1) + (2^k − 1)", 1.25, exponential.expm1),
-    "log": Function(1, "k·ln 2 + log m, series in ((m−1)/(m+1))²", 1.0, logarithm.log),
-    "log2": Function(1, "k + log m / ln 2", 1.1, logarithm.log2),
+    "log": Function(1, "k·ln 2 + log m, series in ((m−1)/(m+1))²", 1.1, logarithm.log),
+    "log2": Function(1, "k + log m / ln 2", 1.25, logarithm.log2),
     "log10": Function(1, "(k·ln 2 + log m) / ln 10", 1.25, logarithm.log10),
     "log1p": Function(1, "log of 1 + x and of what that addition lost", 1.75, logarithm.log1p),
     "sin": Function(1, "±sin r or ±cos r with x = n·π/2 + r, |r| ≤ π/4", 1.6, trigonometric.sin),
@@ -56,7 +56,7 @@ FUNCTIONS: dict[str, Function] = {
     "cosh": Function(1, "(e^|x| + e^−|x|)/2", 1.4, hyperbolic.cosh),
     "sigmoid": Function(1, "e/(1 + e) or 1/(1 + e) with e = e^−|x|", 1.6, logistic.sigmoid),
     "softplus": Function(1, "max(x, 0) + log(1 + e^−|x|)", 2.0, logistic.softplus),
-    "pow": Function(2, "2^(y·log2 x), the logarithm to twice the digits", 1.4, power.pow),
+    "pow": Function(2, "2^(y·log2 x), the logarithm to twice the digits", 1.6, power.pow),
     "erf": Function(1, "1 − e^(−x·q(x)), one polynomial q", 1.25, error_function.erf),
     "erfc": Function(
         1, "e^(−x²)·h(t)/(1 + 2x), t = (x − 2.5)/(x + 2.5)", 1.75, error_function.erfc
@@ -69,7 +69,7 @@ FUNCTIONS: dict[str, Function] = {
         1, "series in t², where t is |x| or 1/|x|", 1.5, inverse_trigonometric.arctan
     ),
     "arctan2": Function(
-        2, "arctan of the smaller over the larger", 1.8, inverse_trigonometric.arctan2
+        2, "arctan of the smaller over the larger", 1.9, inverse_trigonometric.arctan2
     ),
     "arcsinh": Function(
         1, "log(1 + w), w = |x| + x²/(1 + √(1 + x²))", 1.8, inverse_hyperbolic.arcsinh
@@ -79,10 +79,10 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "arctanh": Function(1, "½·log(1 + w), w = 2|x|/(1 − |x|)", 1.75, inverse_hyperbolic.arctanh),
     "lgamma": Function(
-        1, "(x − 1)(x − 2)·R or Stirling's series; the bound is for x > 0", 1.8, gamma.lgamma
+        1, "(x − 1)(x − 2)·R or Stirling's series; the bound is for x > 0", 2.0, gamma.lgamma
     ),
     "digamma": Function(
-        1, "(x − x₀)·P or log x − G(1/x)/x; the bound is for x > 0", 1.75, gamma.digamma
+        1, "(x − x₀)·P or log x − G(1/x)/x; the bound is for x > 0", 1.9, gamma.digamma
     ),
     "cbrt": Function(1, "polynomial, then a step of Halley's method", 0.6, roots.cbrt),
 }

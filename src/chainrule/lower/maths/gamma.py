@@ -149,11 +149,14 @@ def around_middle(
 
 
 def stirling(b: Builder, x: Value, logarithm: Value, rest: Value) -> Value:
+    """Twice a half, so that nothing overflows before the result does."""
     u = 1.0 / x
-    product, lost = exact_product(b, x - 0.5, logarithm - 1.0)
-    constant = rounded(Fraction(HALF_LOG_TAU) - Fraction(1, 2), b.format)
-    small = b.fma(u, b.polynomial(u * u, b.given(LGAMMA_FAR)), constant)
-    return b.select(product < inf, product + (lost + b.fma(x - 0.5, rest, small)), product)
+    half = b.fma(x, 0.5, -0.25)
+    product, lost = exact_product(b, half, logarithm - 1.0)
+    constant = rounded((Fraction(HALF_LOG_TAU) - Fraction(1, 2)) / 2, b.format)
+    series = b.polynomial(u * u, [c / 2 for c in b.given(LGAMMA_FAR)])
+    tail = lost + b.fma(half, rest, b.fma(u, series, constant))
+    return 2.0 * b.select(product < inf, product + tail, product)
 
 
 def log_twofold(b: Builder, x: Value) -> tuple[Value, Value]:
