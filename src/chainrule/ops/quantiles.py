@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import gated, plain, unmasked
-from chainrule.core.op import Op, Rules, Sample, sample
+from chainrule.core.op import Op, Rules, Sample, first_recorded, sample
 from chainrule.core.slot import Slot
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, OutOfRangeError
 from chainrule.ops.define import composite, rules
-from chainrule.ops.gathering import along_axis
-from chainrule.ops.indexing import put_index, scatter, take_index
+from chainrule.ops.indexing import scatter
 from chainrule.ops.joining import as_array
 from chainrule.ops.ordering import occurrences
 from chainrule.ops.reductions import (
@@ -30,6 +29,7 @@ from chainrule.ops.reductions import (
     reduced_shape,
 )
 from chainrule.ops.statistics import mean
+from chainrule.ops.writing import put_along_axis
 
 FEW = 8  # up to so many ranks, partitioning is faster than sorting
 
@@ -66,10 +66,13 @@ def _tie_groups(x: Any, k: Any, skip_nan: bool) -> tuple[Any, Any, Any]:
     begins = np.concatenate([np.ones((*x.shape[:-1], 1), bool), begins], axis=-1)
     start = np.maximum.accumulate(np.where(begins, np.arange(count), 0), axis=-1)
     first = np.arange(0, x.size, count).reshape(*x.shape[:-1], 1)
-    where = along_axis(x.shape, order, -1)
-    groups = put_index(np.empty(x.shape, np.intp), where, start + first)
+    groups = np.empty(x.shape, np.intp)
+    if first_recorded((x,)) is None:
+        np.put_along_axis(groups, order, start + first, axis=-1)
+    else:
+        groups = put_along_axis(groups, order, start + first, -1)
     chosen = np.take_along_axis(start, k, axis=-1) + first
-    share = (1 / take_index(occurrences(groups, x.size), chosen)).astype(x.dtype)
+    share = (1 / occurrences(groups, x.size)[chosen]).astype(x.dtype)
     if skip_nan:
         share = np.where(np.isnan(np.take_along_axis(ordered, k, axis=-1)), 0, share)
     return groups, chosen, share
@@ -85,14 +88,18 @@ def _pull_statistic(g: Any, x: Any, k: Any, skip_nan: bool) -> Any:
     """Each result hands its adjoint, in equal parts, to the elements equal to it."""
     groups, chosen, share = _tie_groups(x, k, skip_nan)
     given = _summed_by(chosen, unmasked(gated(g, share)), groups.size)
-    alive = _summed_by(chosen, (share != 0).astype(np.intp), groups.size) != 0
-    return gated(take_index(given, groups), take_index(alive, groups))
+    if first_recorded((share,)) is None:
+        alive = np.zeros(groups.size, bool)
+        alive[chosen[share != 0]] = True
+    else:
+        alive = _summed_by(chosen, (share != 0).astype(np.intp), groups.size) != 0
+    return gated(given[groups], alive[groups])
 
 
 def _push_statistic(t: Any, x: Any, k: Any, skip_nan: bool) -> Any:
     """Each result moves with the mean of the elements equal to it."""
     groups, chosen, share = _tie_groups(x, k, skip_nan)
-    return unmasked(gated(take_index(_summed_by(groups, t, groups.size), chosen), share))
+    return unmasked(gated(_summed_by(groups, t, groups.size)[chosen], share))
 
 
 def _statistic_samples() -> list[Sample]:
