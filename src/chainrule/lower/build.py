@@ -171,7 +171,9 @@ class Builder:
         return self.held(array)
 
     def held(self, array: np.ndarray) -> Array:
-        """An array kept with the code."""
+        """An array kept with the code; a single number is written into it."""
+        if array.size == 1 and array.dtype in KNOWN:
+            return Array(self.constant(array.reshape(())[()], array.dtype).value, array.shape)
         kept = np.ascontiguousarray(array)
         return Array(Value("constant", _dims(array.shape), array.dtype, params=kept), array.shape)
 

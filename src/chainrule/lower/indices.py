@@ -72,7 +72,7 @@ def positions(
     b: Builder, shape: Shape, arrays: tuple[Array, ...], template: tuple[Any, ...]
 ) -> Array | None:
     """Where in the memory of an array of `shape` each element that an index selects stands."""
-    if any(a.dtype != LONG for a in arrays):
+    if not arrays or any(a.dtype != LONG for a in arrays):
         return None
     hidden = len(shape) - sum(p is not None and p is not Ellipsis for p in template)
     parts: list[Any] = []

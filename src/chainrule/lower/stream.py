@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chainrule.lower.fuse import Kernel, Plan, Product, Step, root
+from chainrule.lower.fuse import Kernel, Piece, Plan, Product, Step, root
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.values import Access, Dim, Value, strides_of
 
@@ -191,6 +191,8 @@ def _fits(step: Step, known: _Rows, k: int) -> bool:
 def _stage(step: Step, known: _Rows, k: int) -> int:
     """The first stage in which everything that a step reads is there."""
     found = 0
+    if isinstance(step, Piece):  # pieces are laid one over the other
+        found = known.stage.get(step.whole, 0)
     if k == NEVER:
         for value in reads_and_writes(step)[0]:
             base = root(value)

@@ -91,7 +91,7 @@ def _ranked(x: Any, axis: int = -1, kind: Any = None, stable: Any = None) -> Pai
     rows = np.arange(prod(ordered.shape[:-1])).reshape(*ordered.shape[:-1], 1)
     labels = np.maximum.accumulate(first, axis=-1) + rows * count
     groups = np.moveaxis(labels, -1, axis)
-    labels = np.empty_like(groups)
+    labels = np.zeros_like(groups)
     np.put_along_axis(labels, order, groups, axis)
     return labels, groups
 
@@ -100,7 +100,7 @@ def _partitioned(x: Any, kth: Any, axis: int, kind: str) -> Pair:
     """As `_ranked` in the order NumPy's partition leaves: its places are found by sorting both."""
     labels, ordered = _ranked(x, axis)
     divided = np.partition(x, kth, axis, kind)  # type: ignore[call-overload]
-    groups = np.empty_like(ordered)
+    groups = np.zeros_like(ordered)
     np.put_along_axis(groups, np.argsort(divided, axis=axis), ordered, axis)
     return labels, groups
 

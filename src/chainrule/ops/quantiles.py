@@ -66,7 +66,7 @@ def _tie_groups(x: Any, k: Any, skip_nan: bool) -> tuple[Any, Any, Any]:
     begins = np.concatenate([np.ones((*x.shape[:-1], 1), bool), begins], axis=-1)
     start = np.maximum.accumulate(np.where(begins, np.arange(count), 0), axis=-1)
     first = np.arange(0, x.size, count).reshape(*x.shape[:-1], 1)
-    groups = np.empty(x.shape, np.intp)
+    groups = np.zeros(x.shape, np.intp)
     if first_recorded((x,)) is None:
         np.put_along_axis(groups, order, start + first, axis=-1)
     else:

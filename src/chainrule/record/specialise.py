@@ -121,7 +121,8 @@ def _twins(graph: Graph, other: Graph) -> dict[Node, Node]:
             elif not _equal(x, y):
                 raise CompileError(_differs(a.op.name, x, y) + where)
         for name, x in a.attrs.items():
-            if not _equal(x, b.attrs[name]):
+            # What an op keeps for itself is no part of what it does.
+            if not name.startswith("_") and not _equal(x, b.attrs[name]):
                 raise CompileError(_differs(f"{name} of {a.op.name}", x, b.attrs[name]) + where)
     return twin
 
@@ -130,7 +131,11 @@ def _equal(x: Any, y: Any) -> bool:
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
         inexact = getattr(x, "dtype", np.dtype(int)).kind in "fc"
         return bool(np.array_equal(x, y, equal_nan=inexact))
-    return bool(x is y or x == y or (x != x and y != y))
+    if isinstance(x, (tuple, list)) and type(x) is type(y):
+        return len(x) == len(y) and all(map(_equal, x, y))
+    if x is y or x == y or (x != x and y != y):
+        return True
+    return type(x) is type(y) and repr(x) == repr(y)  # a class without an equality of its own
 
 
 def _unlike(how: str) -> str:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Sequence
 from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from chainrule.errors import UnsupportedError
+from chainrule.run.cache import code_cache, key_of
 
 BLAS = {"cr_dgemm": "dgemm", "cr_sgemm": "sgemm"}
+TARGET = {"opt": 2, "reloc": "pic", "codemodel": "small", "jit": True}
+PASSES = ("always_inliner", "instruction_combine", "simplify_cfg")
 _numbers = count()
 
 
@@ -36,13 +43,30 @@ def _jit() -> Any:
 
 
 @cache
+def _exported_blas() -> Any:
+    """SciPy's module of BLAS routines, without the rest of scipy.linalg: 30 ms in place of 400."""
+    import scipy
+
+    name = "scipy.linalg.cython_blas"
+    spec = PathFinder.find_spec(name, [str(Path(scipy.__file__).parent / "linalg")])
+    if name in sys.modules or spec is None or spec.loader is None:
+        from scipy.linalg import cython_blas
+
+        return cython_blas
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    # Left there, a later `import scipy.linalg.cython_blas` would not enter it into scipy.linalg.
+    sys.modules.pop(name, None)
+    return module
+
+
+@cache
 def _blas(routine: str) -> int:
     """The address of a BLAS routine that SciPy exports."""
-    from scipy.linalg import cython_blas
-
-    capsule = cython_blas.__pyx_capi__[routine]
+    capsule = _exported_blas().__pyx_capi__[routine]
     api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    api.PyCapsule_GetName.restype = ctypes.c_char_p
+    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     found = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
@@ -55,9 +79,7 @@ def new_target_machine() -> Any:
     llvm = _llvm()
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="small", jit=True
-    )
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, **TARGET)
 
 
 target_machine = cache(new_target_machine)
@@ -72,11 +94,41 @@ def optimised(text: str) -> Any:
         target_machine(), llvm.create_pipeline_tuning_options(speed_level=1)
     )
     passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
+    for name in PASSES:
+        getattr(passes, f"add_{name}_pass")()
     passes.run(module, builder)
     return module
+
+
+@cache
+def _made_with() -> tuple[str, ...]:
+    """Everything beside its text that machine code depends on."""
+    import llvmlite
+
+    llvm = _llvm()
+    return (
+        sys.modules["chainrule"].__version__,
+        llvmlite.__version__,
+        repr(llvm.llvm_version_info),
+        target_machine().triple,
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        repr((TARGET, PASSES)),
+    )
+
+
+def object_code(text: str) -> tuple[bytes, bool]:
+    """The machine code of a text, and whether it was there already."""
+    kept = code_cache()
+    if kept is None:
+        return target_machine().emit_object(optimised(text)), False
+    key = key_of(text, _made_with())
+    found = kept.load(key)
+    if found is not None:
+        return found, True
+    made: bytes = target_machine().emit_object(optimised(text))
+    kept.store(key, made)
+    return made, False
 
 
 class Machine:
@@ -84,7 +136,7 @@ class Machine:
 
     def __init__(self, text: str, names: Sequence[str]):
         self.text = text
-        self.code = target_machine().emit_object(optimised(text))
+        self.code, self.was_kept = object_code(text)
         library = _llvm().JITLibraryBuilder().add_object_img(self.code).add_current_process()
         for symbol, routine in BLAS.items():
             if symbol in text:
