@@ -44,7 +44,7 @@ HEADLINES = (
 
 WIDTH, LEFT, RIGHT = 820, 190, 130  # pixels; the names stand left of the bars, the times right
 BAR, GAP, TITLE = 14, 4, 26
-HEAD, FOOT = 58, 46
+HEAD, FOOT, MARGIN = 58, 46, 12
 SMALLEST_SPAN = 10.0  # the axis covers at least one decade
 
 STYLE = """
@@ -81,9 +81,10 @@ class Group:
 
 
 def newest(results: Path, workload: str, quick: bool = False) -> dict | None:
-    """The raw data of a workload's last run; quick runs, which are no claim, only if asked for."""
+    """A workload's last run on one thread; quick ones, which are no claim, only if asked for."""
     found = [json.loads(path.read_text()) for path in results.glob(f"{workload}-*.json")]
-    runs = [raw for raw in found if raw["machine"]["quick"] == quick]
+    facts = {"quick": quick, "threads": 1}
+    runs = [raw for raw in found if facts.items() <= raw["machine"].items()]
     return max(runs, key=lambda raw: raw["time"], default=None)
 
 
@@ -156,7 +157,7 @@ def draw(groups: list[Group], caption: str) -> str:
     parts.append(_text(LEFT, bottom + 20, "blue: chainrule · grey: libraries", "faint"))
     parts.append(_text(LEFT + 190, bottom + 20, "· ochre: derivatives by hand", "faint"))
     parts.append(_text(LEFT + 355, bottom + 20, "· dashed: the limit of the machine", "limit-text"))
-    parts.append(_text(LEFT, bottom + 37, caption, "faint"))
+    parts.append(_text(MARGIN, bottom + 37, caption, "faint"))
     height = bottom + FOOT
     opening = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" '
@@ -201,16 +202,17 @@ def _line(x: float, top: float, bottom: float, kind: str) -> str:
 def caption(runs: list[dict]) -> str:
     """Machine, threads, commits and dates of the runs, and whether they may be quoted."""
     machines = [raw["machine"] for raw in runs]
+    commits = list(dict.fromkeys(str(facts["commit"]) for facts in machines))
+    more = f" and {len(commits) - 2} more" if len(commits) > 2 else ""
+    dates = dict.fromkeys(raw["time"][:10] for raw in runs)
     facts = [
+        *(["quick run: not a claim"] if any(facts["quick"] for facts in machines) else []),
+        *(["other work was running"] if any(map(report.disturbed, machines)) else []),
         *dict.fromkeys(facts["cpu"] for facts in machines),
-        *dict.fromkeys(f"{facts['threads']} thread(s)" for facts in machines),
-        ", ".join(dict.fromkeys(raw["time"][:10] for raw in runs)),
-        "commit " + ", ".join(dict.fromkeys(str(facts["commit"]) for facts in machines)),
+        "one thread",
+        ", ".join(dates),
+        f"commit {', '.join(commits[:2])}{more}",
     ]
-    if any(facts["quick"] for facts in machines):
-        facts.append("QUICK RUN")
-    if any(report.disturbed(facts) for facts in machines):
-        facts.append("other work was running")
     return " · ".join(facts)
 
 

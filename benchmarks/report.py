@@ -227,10 +227,13 @@ def write(name: str, title: str, tables: list[Table], options: Options) -> str:
     page = markdown(title, tables, facts)
     options.out.mkdir(parents=True, exist_ok=True)
     stem = f"{name}-{now:%Y-%m-%d}" + ("-quick" if options.quick else "")
+    stem += f"-{options.threads}-threads" if options.threads > 1 else ""
     raw = {
         "workload": name,
         "command": f"python -m benchmarks {name} --threads {options.threads}"
-        + (" --quick" if options.quick else ""),
+        + (" --quick" if options.quick else "")
+        + (" --large" if options.large else "")
+        + (f" --peers {' '.join(options.peers)}" if options.peers else ""),
         "time": now.isoformat(timespec="seconds"),
         "machine": facts,
         "tables": [asdict(table) for table in tables],

@@ -79,7 +79,12 @@ def test_what_is_not_built_has_words_in_place_of_a_bar(tmp_path: Path) -> None:
 def test_quick_runs_are_left_out_unless_asked_for(tmp_path: Path) -> None:
     write(tmp_path, MEASURED, quick=True)
     assert figure.picture(tmp_path) is None
-    assert "QUICK RUN" in figure.picture(tmp_path, quick=True)
+    assert "not a claim" in figure.picture(tmp_path, quick=True)
+
+
+def test_runs_on_two_threads_are_left_out(tmp_path: Path) -> None:
+    report.write(WORKLOAD, "A page", [MEASURED], Options(out=tmp_path, scratch="", threads=2))
+    assert figure.picture(tmp_path) is None
 
 
 def test_the_newest_run_counts(tmp_path: Path) -> None:

@@ -86,3 +86,5 @@ def test_threads_of_the_run_are_not_other_work() -> None:
 def test_a_page_is_written_with_its_raw_data(tmp_path: Path) -> None:
     report.write("gmm", "A page", [MEASURED], Options(out=tmp_path, scratch="", quick=True))
     assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".json"}
+    report.write("gmm", "A page", [MEASURED], Options(out=tmp_path, scratch="", threads=2))
+    assert len(list(tmp_path.iterdir())) == 4  # no run writes over one on another thread count
