@@ -312,3 +312,19 @@ class Builder:
         symbol = f"@llvm.vector.reduce.or.v{self.lanes}i1"
         self.declares.add(f"declare i1 {symbol}({self.type('i1')})")
         return self.write("i1", f"call i1 {symbol}({self.type('i1')} {mask})").text
+
+
+def cold_function(
+    builder: Builder, symbol: str, arguments: Sequence[Value], results: Sequence[Value]
+) -> str:
+    """The text of a function that is called rarely and never inlined; it returns a structure."""
+    kinds = [builder.type(result.element) for result in results]
+    structure = "{" + ", ".join(kinds) + "}"
+    head = ", ".join(f"{builder.type(argument.element)} {argument}" for argument in arguments)
+    lines = [f"define internal {structure} {symbol}({head}) noinline cold nounwind {{"]
+    lines += ["entry:", *builder.lines]
+    last = "poison"
+    for i, (kind, result) in enumerate(zip(kinds, results, strict=True)):
+        lines.append(f"  %out{i} = insertvalue {structure} {last}, {kind} {result}, {i}")
+        last = f"%out{i}"
+    return "\n".join([*lines, f"  ret {structure} {last}", "}", ""])

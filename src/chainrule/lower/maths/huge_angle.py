@@ -12,7 +12,7 @@ from functools import cache
 from itertools import pairwise
 from math import inf, nan
 
-from chainrule.lower.maths.builder import FORMATS, Builder, Value
+from chainrule.lower.maths.builder import FORMATS, Builder, Value, cold_function
 from chainrule.lower.maths.constants import PI, parts
 from chainrule.lower.maths.exact import ordered_sum
 
@@ -60,38 +60,19 @@ def _symbol(lanes: int) -> str:
     return f"@cr_huge_angle_f64x{lanes}"
 
 
-def _function(symbol: str, lanes: int, lines: list[str], results: list[str]) -> str:
-    kinds = [e if lanes == 1 else f"<{lanes} x {e}>" for e in RESULTS]
-    structure = "{" + ", ".join(kinds) + "}"
-    lines = [
-        f"define internal {structure} {symbol}({kinds[1]} %a) noinline cold nounwind {{",
-        *lines,
-    ]
-    last = "poison"
-    for i, (kind, result) in enumerate(zip(kinds, results, strict=True)):
-        lines.append(f"  %out{i} = insertvalue {structure} {last}, {kind} {result}, {i}")
-        last = f"%out{i}"
-    return "\n".join([*lines, f"  ret {structure} {last}", "}", ""])
-
-
 def _of_all(lanes: int) -> str:
     """Each lane through the function for one."""
+    b = Builder(FORMATS["f64"], lanes)
     structure = "{" + ", ".join(RESULTS) + "}"
-    lines = []
-    results = ["poison"] * len(RESULTS)
+    results = [Value(b, element, "poison") for element in RESULTS]
     for i in range(lanes):
-        lines += [
-            f"  %a{i} = extractelement <{lanes} x double> %a, i32 {i}",
-            f"  %f{i} = call {structure} {_symbol(1)}(double %a{i})",
-        ]
+        one = b.write("double", f"extractelement <{lanes} x double> %a, i32 {i}")
+        found = b.write("", f"call {structure} {_symbol(1)}(double {one})")
         for j, element in enumerate(RESULTS):
-            lines += [
-                f"  %x{i}.{j} = extractvalue {structure} %f{i}, {j}",
-                f"  %r{i}.{j} = insertelement <{lanes} x {element}> {results[j]},"
-                f" {element} %x{i}.{j}, i32 {i}",
-            ]
-            results[j] = f"%r{i}.{j}"
-    return _function(_symbol(lanes), lanes, lines, results)
+            part = b.write(element, f"extractvalue {structure} {found}, {j}")
+            whole = f"insertelement <{lanes} x {element}> {results[j]}, {element} {part}, i32 {i}"
+            results[j] = b.write(element, whole)
+    return cold_function(b, _symbol(lanes), [Value(b, "double", "%a")], results)
 
 
 @cache
@@ -130,12 +111,8 @@ def _of_one() -> tuple[str, frozenset[str]]:
     lost = b.fma(high, pi / 2, -product) + b.fma(high, more / 2, low * (pi / 2))
     scale = b.select(negative, -scale, scale)
     angle, rest = ordered_sum(b, product, lost)
-    results = [
-        narrow(b, quadrant).text,
-        b.select(a < inf, angle * scale, nan).text,
-        (rest * scale).text,
-    ]
-    return _function(_symbol(1), 1, b.lines, results), frozenset(b.declares)
+    results = [narrow(b, quadrant), b.select(a < inf, angle * scale, nan), rest * scale]
+    return cold_function(b, _symbol(1), [a], results), frozenset(b.declares)
 
 
 def wide(b: Builder, value: Value) -> Value:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
-from chainrule.lower.maths.builder import Builder, Value
+from chainrule.lower.maths.builder import Builder, Value, cold_function
 from chainrule.lower.maths.constants import PI, parts, rounded
 from chainrule.lower.maths.exact import any_sum, corrected_quotient, exact_product, ordered_sum
 from chainrule.lower.maths.huge_angle import quadrant_and_rest
@@ -71,9 +72,8 @@ def quarter_turns(b: Builder, a: Value, keep: bool = False) -> tuple[Value, ...]
 
     Of n, only the last bits are there.
     """
-    huge = a > b.given(LARGEST)
     usual = few_quarter_turns(b, a, keep)
-    return b.rarely(huge, usual, lambda: many_quarter_turns(b, a, huge, usual))
+    return b.rarely(a > b.given(LARGEST), usual, lambda: many_quarter_turns(b, a, usual))
 
 
 def few_quarter_turns(b: Builder, a: Value, keep: bool) -> tuple[Value, ...]:
@@ -89,10 +89,26 @@ def few_quarter_turns(b: Builder, a: Value, keep: bool) -> tuple[Value, ...]:
     return large.bits, r, rest + b.fma(count, -third, lost)
 
 
-def many_quarter_turns(
-    b: Builder, a: Value, huge: Value, usual: tuple[Value, ...]
-) -> tuple[Value, ...]:
-    """The same where lanes are huge, in double precision for both formats."""
+def many_quarter_turns(b: Builder, a: Value, usual: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The same where lanes are huge, and the usual values elsewhere.
+
+    It is a call, which gets the usual values too: what has to outlive a call is stored before it is
+    known whether the call is made, and this cost more than all the rest.
+    """
+    inner = Builder(b.format, b.lanes)
+    names = ("%n", "%r", "%rest")[: len(usual)]
+    given = [Value(inner, v.element, name) for v, name in zip(usual, names, strict=True)]
+    angle = Value(inner, a.element, "%a")
+    results = choose_by_size(inner, angle, given)
+    symbol = f"@cr_{'_'.join(names).replace('%', '')}_of_huge_{b.format.name}x{b.lanes}"
+    text = cold_function(inner, symbol, [angle, *given], results)
+    b.needs |= inner.needs | {symbol: text}
+    b.declares |= inner.declares
+    return tuple(b.call(symbol, [v.element for v in usual], a, *usual))
+
+
+def choose_by_size(b: Builder, a: Value, usual: Sequence[Value]) -> list[Value]:
+    """In double precision for both formats."""
     single = b.format.element == "float"
     found = quadrant_and_rest(b, b.convert("fpext", a, "double") if single else a)
     if single:
@@ -100,4 +116,5 @@ def many_quarter_turns(
         head = b.convert("fptrunc", r, "float")
         tail = b.convert("fptrunc", r - b.convert("fpext", head, "double"), "float")
         found = (b.convert("trunc", n, "i32"), head, tail)
-    return tuple(b.select(huge, own, other) for own, other in zip(found, usual, strict=False))
+    huge = a > b.given(LARGEST)
+    return [b.select(huge, own, other) for own, other in zip(found, usual, strict=False)]
