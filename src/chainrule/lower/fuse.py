@@ -8,6 +8,7 @@ not before the step of what it reads there.  So no step ever waits for a later o
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -176,9 +177,10 @@ class _Planner:
             here = self.at[a]
             inside = _inside(v, a, access, dims)
             need = max(need, here if inside else here + 1)
-        for k in self.by_dims.get(dims, ()):
+        kernels = self.by_dims.get(dims, [])  # ascending
+        for k in kernels[bisect_left(kernels, need) :]:
             step = self.steps[k]
-            if k >= need and isinstance(step, Kernel) and len(step.body) < LONGEST:
+            if isinstance(step, Kernel) and len(step.body) < LONGEST:
                 break
         else:
             k = len(self.steps)

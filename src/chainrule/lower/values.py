@@ -14,6 +14,7 @@ follows, from where, and how far apart.  Slices, transposes and broadcasting are
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +71,7 @@ class Value:
         return f"%{self.number}" if self.number >= 0 else f"<{self.kind} {self.params}>"
 
 
+@cache
 def pointwise(rank: int) -> Access:
     """The access of an operand that has the axes of the result."""
     return tuple(Dim(i) for i in range(rank))
