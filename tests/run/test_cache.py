@@ -254,6 +254,18 @@ def test_folders_that_others_may_touch_are_refused(kept, mode):
 
 
 @posix
+def test_a_read_only_folder_is_read(kept):
+    shelf, path = kept
+    shelf.folder.chmod(0o500)
+    try:
+        assert shelf.load(KEY) == CODE
+        path.chmod(0o400)
+        assert shelf.load(KEY) == CODE
+    finally:
+        shelf.folder.chmod(0o700)
+
+
+@posix
 def test_a_folder_of_another_user_is_refused(kept, monkeypatch):
     shelf, _ = kept
     monkeypatch.setattr(os, "geteuid", lambda: shelf.folder.stat().st_uid + 1)
