@@ -76,7 +76,7 @@ def test_any_number_of_rows(rows, width):
 
 
 def test_rows_that_are_columns_elsewhere():
-    """A square matrix read by rows in one step and by columns in another; the update is streamed."""
+    """A square matrix read by rows in one step and by columns in another; its update by tiles."""
     rng = np.random.default_rng(0)
     w, v = rng.normal(size=(300, 640)) / 20, rng.normal(size=(640, 640)) / 25
     x, y = rng.normal(size=(16, 300)), rng.normal(size=(16, 640))

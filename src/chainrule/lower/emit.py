@@ -1,9 +1,9 @@
 """A loop nest as an LLVM function.
 
 An instruction stands in the outermost loop that knows its operands; only the innermost loop is
-computed in vectors.  The last, incomplete vector is computed under a mask.  A sum is kept in several
-registers, these are added up every few thousand terms, and so on outwards: the order is fixed, and
-the error grows slowly.
+computed in vectors.  The last, incomplete vector is computed under a mask.  A sum is kept in
+several registers, these are added up every few thousand terms, and so on outwards: the order is
+fixed, and the error grows slowly.
 """
 
 from __future__ import annotations
@@ -11,18 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-import numpy as np
-
+from chainrule.lower.folds import COMBINE, neutral
+from chainrule.lower.lanes import Lanes, Locate, in_memory
 from chainrule.lower.loops import Fold, Nest, Place
 from chainrule.lower.scalars import SCALARS, Code
 from chainrule.lower.values import KNOWN, Access, Value
 
-COMBINE = {
-    "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or",
-    "all": "logical_and",
-}  # fmt: skip
 CHUNK = 64  # vectors, times unrolling, that are added up before they join a larger sum
-Locate = Callable[[Value], tuple[int, int]]  # slot of the table, and offset in bytes
 
 
 def kernel_function(
@@ -39,28 +34,11 @@ def kernel_function(
     """
     emitter = _Emitter(nest, locate, slide, totals)
     emitter.run()
-    code = emitter.code
-    code.lines = [
-        f"define internal void @{name}(ptr %table, i64 %row) nounwind {{",
-        "entry:",
-        *code.lines,
-        "  ret void",
-        "}",
-        "",
-    ]
-    return code
+    emitter.code.as_step(name)
+    return emitter.code
 
 
-def neutral(function: str, kind: str) -> Any:
-    """What a fold starts from."""
-    if function in ("max", "min"):
-        if kind == "i64":
-            return np.iinfo(np.int64).min if function == "max" else np.iinfo(np.int64).max
-        return -np.inf if function == "max" else np.inf
-    return {"sum": 0, "prod": 1, "any": False, "all": True}[function]
-
-
-class _Emitter:
+class _Emitter(Lanes):
     def __init__(
         self,
         nest: Nest,
@@ -68,13 +46,11 @@ class _Emitter:
         slide: Callable[[Value], int],
         totals: Collection[Value],
     ):
-        self.nest, self.locate, self.slide, self.totals = nest, locate, slide, totals
-        self.code = Code()
+        super().__init__(locate, slide)
+        self.nest, self.totals = nest, totals
         self.depth = len(nest.extents)
-        self.pointers: dict[Value, str] = {}
         self.block = "entry"
         self.labels = 0
-        self.index: list[str] = []
         self.known: dict[Any, str] = {}  # values and reads of outer loops, as numbers
         self.spread: dict[tuple[str, str, int], str] = {}
         self.level_of = self._levels()
@@ -124,19 +100,6 @@ class _Emitter:
         nest = self.nest
         return [*nest.reads.values(), *nest.writes.values(), *(f.place for f in nest.folds)]
 
-    def _pointer(self, value: Value) -> None:
-        slot, offset = self.locate(value)
-        code = self.code
-        table = code.put(f"getelementptr i8, ptr %table, i64 {8 * slot}")
-        base = code.put(f"load ptr, ptr {table}")
-        if offset:
-            base = code.put(f"getelementptr i8, ptr {base}, i64 {offset}")
-        step = self.slide(value)
-        if step:
-            rows = code.put(f"mul i64 %row, {step}")
-            base = code.put(f"getelementptr i8, ptr {base}, i64 {rows}")
-        self.pointers[value] = base
-
     def _suffix(self, fold: Fold) -> int:
         """The loop from which on all loops are folded."""
         start = self.depth
@@ -161,9 +124,13 @@ class _Emitter:
         self.block = label
 
     def _loop(
-        self, first: str, end: str, carried: list[tuple[str, str]], body: Callable[[str, list[str]], list[str]]
+        self,
+        first: str,
+        end: str,
+        carried: list[tuple[str, str]],
+        body: Callable[[str, list[str]], list[str]],
     ) -> list[str]:
-        """for i in range(first, end): carried values (type, start) are replaced by what body gives."""
+        """for i in range(first, end): carried values (type, start) become what body gives."""
         code = self.code
         head, done = self._label("loop"), self._label("done")
         before = self.block
@@ -204,7 +171,10 @@ class _Emitter:
                 self.index.append(i)
                 found = self._nest(k + 1)
                 self.index.pop()
-                return [self._combine(f, n, found[f], self.nest.lanes) for f, n in zip(folding, names, strict=True)]
+                return [
+                    self._combine(f, n, found[f], self.nest.lanes)
+                    for f, n in zip(folding, names, strict=True)
+                ]
 
             totals = self._loop("0", str(self.nest.extents[k]), types, body)
             sums = dict(zip(folding, totals, strict=True))
@@ -280,19 +250,27 @@ class _Emitter:
             for j, f in enumerate(folding):
                 parts = totals[j * unroll : (j + 1) * unroll]
                 while len(parts) > 1:
-                    parts = [self._combine(f, a, b, nest.lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+                    parts = [
+                        self._combine(f, a, b, nest.lanes)
+                        for a, b in zip(parts[::2], parts[1::2], strict=True)
+                    ]
                 sums.append(parts[0])
             return sums
 
         if not folding or blocks <= 2 * CHUNK:
-            return dict(zip(folding, added(self._loop("0", str(blocks), types, one_block)), strict=True))
+            return dict(
+                zip(folding, added(self._loop("0", str(blocks), types, one_block)), strict=True)
+            )
 
         def one_chunk(c: str, names: list[str]) -> list[str]:
             first = code.put(f"mul i64 {c}, {CHUNK}")
             beyond = code.put(f"add i64 {first}, {CHUNK}")
             end = code.intrinsic("smin", "i64", 1, beyond, str(blocks))
             sums = added(self._loop(first, end, types, one_block))
-            return [self._combine(f, n, s, nest.lanes) for f, n, s in zip(folding, names, sums, strict=True)]
+            return [
+                self._combine(f, n, s, nest.lanes)
+                for f, n, s in zip(folding, names, sums, strict=True)
+            ]
 
         outer = [(self._acc_type(f), self._acc_start(f)) for f in folding]
         totals = self._loop("0", str(-(-blocks // CHUNK)), outer, one_chunk)
@@ -330,7 +308,7 @@ class _Emitter:
     def _taken(self, v: Value, here: dict[Any, str], lanes: int) -> str:
         """Elements of an array in memory, each where its position says."""
         code, kind = self.code, KNOWN[v.dtype]
-        element, base = _stored(kind), self.pointers[v.args[0][0]]
+        element, base = in_memory(kind), self.pointers[v.args[0][0]]
         at, align = self._operand(v, 1, here, lanes), v.dtype.itemsize
         if lanes == 1:
             pointer = code.put(f"getelementptr {element}, ptr {base}, i64 {at}")
@@ -362,102 +340,11 @@ class _Emitter:
 
     def _vector(self, v: Value, here: dict[Any, str]) -> str:
         found = here.get(v)
-        return found if found is not None else self._spread(self.known[v], KNOWN[v.dtype], self.nest.lanes)
-
-    def _spread(self, name: str, kind: str, lanes: int) -> str:
-        """A number in every lane."""
-        if lanes == 1:
-            return name
-        code, of = self.code, self.code.type(kind, lanes)
-        single = code.put(f"insertelement {of} poison, {code.type(kind, 1)} {name}, i64 0")
-        zeros = f"<{lanes} x i32> zeroinitializer"
-        return code.put(f"shufflevector {of} {single}, {of} poison, {zeros}")
-
-    # -- memory --------------------------------------------------------------------------------
-
-    def _address(self, place: Place, at: str) -> str:
-        """The address of the first lane."""
-        code = self.code
-        total = str(place.offset) if place.offset else ""
-        indices = [*self.index, at][: len(place.strides)]
-        for i, stride in zip(indices, place.strides, strict=False):
-            if not stride or i == "0":
-                continue
-            term = i if stride == 1 else code.put(f"mul i64 {i}, {stride}")
-            total = term if not total else code.put(f"add i64 {total}, {term}")
-        pointer = self.pointers[place.value]
-        element = _stored(KNOWN[place.value.dtype])
-        return code.put(f"getelementptr {element}, ptr {pointer}, i64 {total}") if total else pointer
-
-    def _load(self, place: Place, at: str, lanes: int, mask: str | None) -> str:
-        code, kind = self.code, KNOWN[place.value.dtype]
-        element = _stored(kind)
-        of = code.type(element, lanes)
-        stride = place.strides[-1] if place.strides and lanes > 1 else 1
-        address = self._address(place, at)
-        align = place.value.dtype.itemsize
-        if stride == 0:
-            found = self._spread(code.put(f"load {element}, ptr {address}, align {align}"), element, lanes)
-        elif stride != 1:
-            found = self._gather(address, stride, element, lanes, mask, align)
-        elif mask is None or lanes == 1:
-            found = code.put(f"load {of}, ptr {address}, align {align}")
-        else:
-            name = f"llvm.masked.load.v{lanes}{_suffix(element)}.p0"
-            code.declares.add(f"declare {of} @{name}(ptr, <{lanes} x i1>, {of})")
-            found = code.put(
-                f"call {of} @{name}(ptr align {align} {address}, <{lanes} x i1> {mask}, {of} zeroinitializer)"
-            )
-        if kind == "i1":
-            zero = "0" if lanes == 1 else "zeroinitializer"
-            found = code.put(f"icmp ne {of} {found}, {zero}")
-        return found
-
-    def _lane_pointers(self, address: str, stride: int, element: str, lanes: int) -> str:
-        code = self.code
-        offsets = ", ".join(f"i64 {stride * i}" for i in range(lanes))
-        return code.put(f"getelementptr {element}, ptr {address}, <{lanes} x i64> <{offsets}>")
-
-    def _gather(
-        self, address: str, stride: int, element: str, lanes: int, mask: str | None, align: int
-    ) -> str:
-        pointers = self._lane_pointers(address, stride, element, lanes)
-        return self._gathered(pointers, element, lanes, mask, align)
-
-    def _gathered(self, pointers: str, element: str, lanes: int, mask: str | None, align: int) -> str:
-        code = self.code
-        of = code.type(element, lanes)
-        name = f"llvm.masked.gather.v{lanes}{_suffix(element)}.v{lanes}p0"
-        code.declares.add(f"declare {of} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {of})")
-        given = mask if mask is not None else code.constant(True, "i1", lanes)
-        return code.put(
-            f"call {of} @{name}(<{lanes} x ptr> align {align} {pointers}, "
-            f"<{lanes} x i1> {given}, {of} zeroinitializer)"
+        return (
+            found
+            if found is not None
+            else self._spread(self.known[v], KNOWN[v.dtype], self.nest.lanes)
         )
-
-    def _store(self, place: Place, value: str, at: str, lanes: int, mask: str | None) -> None:
-        code, kind = self.code, KNOWN[place.value.dtype]
-        element = _stored(kind)
-        of = code.type(element, lanes)
-        if kind == "i1":
-            value = code.put(f"zext {code.type('i1', lanes)} {value} to {of}")
-        stride = place.strides[-1] if place.strides and lanes > 1 else 1
-        address = self._address(place, at)
-        align = place.value.dtype.itemsize
-        if stride != 1:
-            pointers = self._lane_pointers(address, stride, element, lanes)
-            name = f"llvm.masked.scatter.v{lanes}{_suffix(element)}.v{lanes}p0"
-            code.declares.add(f"declare void @{name}({of}, <{lanes} x ptr>, <{lanes} x i1>)")
-            given = mask if mask is not None else code.constant(True, "i1", lanes)
-            code.line(
-                f"call void @{name}({of} {value}, <{lanes} x ptr> align {align} {pointers}, <{lanes} x i1> {given})"
-            )
-        elif mask is None or lanes == 1:
-            code.line(f"store {of} {value}, ptr {address}, align {align}")
-        else:
-            name = f"llvm.masked.store.v{lanes}{_suffix(element)}.p0"
-            code.declares.add(f"declare void @{name}({of}, ptr, <{lanes} x i1>)")
-            code.line(f"call void @{name}({of} {value}, ptr align {align} {address}, <{lanes} x i1> {mask})")
 
     # -- folds ---------------------------------------------------------------------------------
 
@@ -507,12 +394,3 @@ class _Emitter:
             return []
 
         self._loop("0", str(value.size), [], body)
-
-
-def _stored(kind: str) -> str:
-    """The type in memory: a boolean takes a byte."""
-    return {"i1": "i8", "f64": "double", "f32": "float"}.get(kind, kind)
-
-
-def _suffix(element: str) -> str:
-    return {"double": "f64", "float": "f32"}.get(element, element)

@@ -1,5 +1,6 @@
-"""Values become steps: kernels, in which everything over one set of extents is computed in one pass,
-products, and calls of the interpreter.
+"""Values become steps: kernels, products, scatters, and calls of the interpreter.
+
+In a kernel everything over one set of extents is computed in one pass.
 
 Steps are numbered as they run.  A value joins the first kernel over its extents that comes late
 enough for everything it reads: after the step of what it reads elsewhere than at its own index, and
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from chainrule.lower.build import Call, Move
+from chainrule.lower.arrays import Call, Move
 from chainrule.lower.values import KNOWN, Access, Dim, Value, ordered, pointwise, strides_of
 
 LONGEST = 400  # values of one kernel: a longer one has too few registers
@@ -112,7 +113,10 @@ def _own_memory(outputs: list[Value]) -> Iterator[Value]:
     seen: set[Value] = set()
     for out in outputs:
         base = root(out)
-        if base.kind in ("map", "reduce", "product", "join", "scatter", "call", "result") and base not in seen:
+        if (
+            base.kind in ("map", "reduce", "product", "join", "scatter", "call", "result")
+            and base not in seen
+        ):
             seen.add(base)
             yield out
         elif out.dtype not in KNOWN:
@@ -207,7 +211,7 @@ class _Planner:
     # -- what is kept in memory ----------------------------------------------------------------
 
     def mark_stored(self, order: list[Value], finals: list[Value]) -> None:
-        """Store what is read in another step than its own, unless it is cheaper to compute again."""
+        """Store what another step reads, unless it is cheaper to compute again."""
         for final in finals:
             self._store(root(final))
         for k in range(len(self.steps) - 1, -1, -1):
@@ -238,7 +242,9 @@ class _Planner:
             done.add(v)
             stack.append((v, True))
             for a, access in reversed(v.args):
-                if _inside(v, a, access, kernel.dims) and (self.at[a] == k or self._cheaper_again(a, k)):
+                if _inside(v, a, access, kernel.dims) and (
+                    self.at[a] == k or self._cheaper_again(a, k)
+                ):
                     stack.append((a, False))
                 elif a.kind != "constant" or a.size > 1:
                     self._store(root(a))
@@ -250,7 +256,9 @@ class _Planner:
         if a.params not in CHEAP or a in getattr(self.steps[self.at[a]], "stored", ()):
             return False
         reads = [b for b, _ in a.args if b.kind != "constant" or b.size > 1]
-        return sum(b.size * 4 > a.size for b in reads) <= 1 and all(self._in_memory(b) for b in reads)
+        return sum(b.size * 4 > a.size for b in reads) <= 1 and all(
+            self._in_memory(b) for b in reads
+        )
 
     def _in_memory(self, b: Value) -> bool:
         base = root(b)
@@ -298,4 +306,16 @@ def matrix_strides(
     return None
 
 
-__all__ = ["Called", "Dim", "Scatter", "Kernel", "Piece", "Plan", "Product", "Step", "fused", "matrix_strides", "root"]
+__all__ = [
+    "Called",
+    "Dim",
+    "Scatter",
+    "Kernel",
+    "Piece",
+    "Plan",
+    "Product",
+    "Step",
+    "fused",
+    "matrix_strides",
+    "root",
+]

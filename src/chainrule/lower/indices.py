@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from chainrule.lower.build import Array, Builder
 
 
-def gathered(b: Builder, x: Array, arrays: tuple[Array, ...], template: tuple[Any, ...]) -> Array | None:
+def gathered(
+    b: Builder, x: Array, arrays: tuple[Array, ...], template: tuple[Any, ...]
+) -> Array | None:
     """x[index] for an index with arrays of integers."""
     where = positions(b, x.shape, arrays, template)
     if where is None or x.value.size == 1 or 0 in x.shape:

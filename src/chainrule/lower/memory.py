@@ -1,4 +1,4 @@
-"""Where each value lies: inputs, outputs and constants where they are, everything else in one arena.
+"""Where each value lies: inputs, outputs and constants where they are, the rest in one arena.
 
 Two values may share memory when the last step that reads the one comes before the step that makes
 the other.  The arena is as large as what is alive at once, and that is known before anything runs.
@@ -52,30 +52,37 @@ def planned(plan: Plan, inputs: list[Value]) -> Memory:
         memory.slots[root(value)] = (1 + len(inputs) + i, 0)
     made, last = _lifetimes(plan.steps)
     for region in plan.regions:
-        for value in (*made, *inputs):
-            if value in region.local or value not in last:
-                continue
-            if region.first <= made.get(value, -1) <= region.last:
-                made[value] = region.first
-            if region.first <= last[value] <= region.last:
-                last[value] = region.last
+        _stretch(region, made, last)
+    entering, leaving = _by_step(made), _by_step(last)
     arena = _Arena()
-    leaving: dict[int, list[Value]] = {}
-    for value, step in last.items():
-        leaving.setdefault(step, []).append(value)
-    entering: dict[int, list[Value]] = {}
-    for value, step in made.items():
-        entering.setdefault(step, []).append(value)
     for k in range(len(plan.steps)):
         for value in entering.get(k, ()):
             if value not in memory.slots:
                 memory.slots[value] = (0, arena.take(max(value.nbytes, 1)))
         for value in leaving.get(k, ()):
-            slot, offset = memory.slots.get(value, (-1, 0))
-            if slot == 0 and value in made:
+            slot, offset = memory.slots.get(value, (-1, 0)) if value in made else (-1, 0)
+            if slot == 0:
                 arena.give(offset, max(value.nbytes, 1))
     memory.arena = arena.top
     return memory
+
+
+def _by_step(steps: dict[Value, int]) -> dict[int, list[Value]]:
+    found: dict[int, list[Value]] = {}
+    for value, k in steps.items():
+        found.setdefault(k, []).append(value)
+    return found
+
+
+def _stretch(region: Any, made: dict[Value, int], last: dict[Value, int]) -> None:
+    """What a region does not have one tile at a time lives all through it."""
+    for value in last:
+        if value in region.local:
+            continue
+        if region.first <= made.get(value, -1) <= region.last:
+            made[value] = region.first
+        if region.first <= last[value] <= region.last:
+            last[value] = region.last
 
 
 def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:

@@ -6,6 +6,7 @@ with the interpreter's work between them.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -22,6 +23,8 @@ from chainrule.lower.scalars import Code
 from chainrule.lower.scatter import scatter_function
 from chainrule.lower.stream import Region, resize, streamed
 from chainrule.lower.values import Value, pointwise
+
+MOST_COPIES = 12
 
 
 @dataclass
@@ -117,13 +120,26 @@ class _Writer:
             wanted |= dict.fromkeys(sorted(code.functions))
         maths = definitions(wanted)
         declares |= maths.declares
-        lines = [*sorted(declares), "", maths.text]
+        lines = [*sorted(declares), "", self._seldom_inlined(maths.text)]
         for code in self.codes:
             lines += code.lines
         for i, calls in enumerate(self.parts):
             lines += [f"define void @run{i}(ptr %table) nounwind {{", "entry:", *calls]
             lines += ["  ret void", "}", ""]
         return "\n".join(lines)
+
+    def _seldom_inlined(self, maths: str) -> str:
+        """What is called in many places is not copied there: that would take long to compile."""
+        places: Counter[str] = Counter()
+        for code in self.codes:
+            for line in code.lines:
+                if "@cr_" in line and " call " in line:
+                    places[line.partition("@cr_")[2].partition("(")[0]] += 1
+        for name, count in places.items():
+            if count > MOST_COPIES:
+                head, found, rest = maths.partition(f"@cr_{name}(")
+                maths = head + found + rest.replace("alwaysinline", "noinline", 1)
+        return maths
 
 
 def _tiles(region: Region, steps: range, rest: bool) -> list[str]:

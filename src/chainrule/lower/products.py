@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chainrule.lower.emit import Locate
 from chainrule.lower.fuse import Product, matrix_strides
+from chainrule.lower.lanes import Locate
 from chainrule.lower.scalars import Code
 from chainrule.lower.values import KNOWN, Value
 
@@ -43,7 +43,9 @@ def product_function(
     pointers = []
     for operand, offset in ((a, at_a[0]), (b, at_b[0]), (value, 0)):
         slot, where = locate(operand)
-        base = code.put(f"load ptr, ptr {code.put(f'getelementptr i8, ptr %table, i64 {8 * slot}')}")
+        base = code.put(
+            f"load ptr, ptr {code.put(f'getelementptr i8, ptr %table, i64 {8 * slot}')}"
+        )
         at = code.put(f"getelementptr i8, ptr {base}, i64 {where + offset * size}")
         if slide(operand):
             rows_before = code.put(f"mul i64 %row, {slide(operand)}")
@@ -68,7 +70,21 @@ def product_function(
     code.declares.add(f"declare void @{ROUTINES[kind]}({ARGUMENTS})")
 
     def call(x: str, y: str, out: str) -> None:
-        listed = ["%ta", "%tb", "%m", "%n", "%k", "%alpha", y, "%lda", x, "%ldb", "%beta", out, "%ldc"]
+        listed = [
+            "%ta",
+            "%tb",
+            "%m",
+            "%n",
+            "%k",
+            "%alpha",
+            y,
+            "%lda",
+            x,
+            "%ldb",
+            "%beta",
+            out,
+            "%ldc",
+        ]
         code.line(f"call void @{ROUTINES[kind]}({', '.join(f'ptr {p}' for p in listed)})")
 
     if batch == 1:
@@ -87,13 +103,11 @@ def product_function(
         code.line(f"%more = icmp slt i64 %next, {batch}")
         code.line("br i1 %more, label %loop, label %done")
         code.lines.append("done:")
-    code.lines = [
-        f"define internal void @{name}(ptr %table, i64 %row) nounwind {{", "entry:", *code.lines, "  ret void", "}", "",
-    ]  # fmt: skip
+    code.as_step(name)
     return code
 
 
 def _layout(at: tuple[int, int, int, int]) -> tuple[str, int]:
-    """Whether BLAS must transpose an operand that is stored by rows, and how far lines are apart."""
+    """Whether BLAS must transpose an operand stored by rows, and how far its lines are apart."""
     _, _, row, column = at
     return ("N", row) if column == 1 else ("T", column)

@@ -58,6 +58,11 @@ class Code:
         self.lines.append(f"  {name} = {text}")
         return name
 
+    def as_step(self, name: str) -> None:
+        """Make the lines the function of one step: of the table, and the row it begins at."""
+        head = f"define internal void @{name}(ptr %table, i64 %row) nounwind {{"
+        self.lines = [head, "entry:", *self.lines, "  ret void", "}", ""]
+
     def type(self, kind: str, lanes: int) -> str:
         element = ELEMENTS.get(kind, kind)
         return element if lanes == 1 else f"<{lanes} x {element}>"
@@ -141,8 +146,10 @@ def _not(code: Code, kind: str, lanes: int, x: str) -> str:
 
 def _negative(code: Code, kind: str, lanes: int, x: str) -> str:
     of = code.type(kind, lanes)
-    return code.put(f"fneg {of} {x}") if kind[0] == "f" else code.put(
-        f"sub {of} {code.constant(0, kind, lanes)}, {x}"
+    return (
+        code.put(f"fneg {of} {x}")
+        if kind[0] == "f"
+        else code.put(f"sub {of} {code.constant(0, kind, lanes)}, {x}")
     )
 
 
@@ -278,4 +285,13 @@ KINDS = {
     **dict.fromkeys(LOGICAL, "i"),
 }  # fmt: skip
 
-__all__ = ["COMPARISONS", "LOGICAL", "Code", "constant_text", "convert", "definitions", "kinds_of", "select"]
+__all__ = [
+    "COMPARISONS",
+    "LOGICAL",
+    "Code",
+    "constant_text",
+    "convert",
+    "definitions",
+    "kinds_of",
+    "select",
+]

@@ -1,9 +1,9 @@
-"""Writing where an array of positions says: one element after the other, so that the order holds."""
+"""Writing where an array of positions says, one element after the other."""
 
 from __future__ import annotations
 
-from chainrule.lower.emit import Locate
 from chainrule.lower.fuse import Scatter
+from chainrule.lower.lanes import Locate
 from chainrule.lower.scalars import SCALARS, Code
 from chainrule.lower.values import KNOWN
 
@@ -17,13 +17,17 @@ def scatter_function(name: str, step: Scatter, locate: Locate) -> Code:
     pointers = []
     for operand in (value, *(a for a, _ in value.args)):
         slot, offset = locate(operand)
-        base = code.put(f"load ptr, ptr {code.put(f'getelementptr i8, ptr %table, i64 {8 * slot}')}")
+        base = code.put(
+            f"load ptr, ptr {code.put(f'getelementptr i8, ptr %table, i64 {8 * slot}')}"
+        )
         pointers.append(code.put(f"getelementptr i8, ptr {base}, i64 {offset}"))
     out, elements, positions, *start = pointers
     count = value.nbytes
     if start:
         code.declares.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-        code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {out}, ptr {start[0]}, i64 {count}, i1 false)")
+        code.line(
+            f"call void @llvm.memcpy.p0.p0.i64(ptr {out}, ptr {start[0]}, i64 {count}, i1 false)"
+        )
     else:
         code.declares.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         code.line(f"call void @llvm.memset.p0.i64(ptr {out}, i8 0, i64 {count}, i1 false)")
@@ -44,7 +48,5 @@ def scatter_function(name: str, step: Scatter, locate: Locate) -> Code:
         code.line(f"%more = icmp slt i64 %next, {n}")
         code.line("br i1 %more, label %loop, label %done")
         code.lines.append("done:")
-    code.lines = [
-        f"define internal void @{name}(ptr %table, i64 %row) nounwind {{", "entry:", *code.lines, "  ret void", "}", "",
-    ]  # fmt: skip
+    code.as_step(name)
     return code

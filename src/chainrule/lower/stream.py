@@ -204,7 +204,12 @@ def _stage(step: Step, known: _Rows, k: int) -> int:
         s = known.stage.get(base, 0)
         at = None if along == NEVER else _conforming(value, access, along, known.rows)
         same = base in known.dim and at == known.dim[base] and base in known.stage
-        found = max(found, s + 1 if base in known.total or (base in known.dim and not same and base in known.stage) else s)
+        found = max(
+            found,
+            s + 1
+            if base in known.total or (base in known.dim and not same and base in known.stage)
+            else s,
+        )
     return found
 
 
@@ -231,9 +236,7 @@ def _localised(
 ) -> int:
     """Which values need to exist one tile at a time only, and how many bytes that saves."""
     inside = set(tiled)
-    elsewhere = {
-        root(v) for step in steps if step not in inside for v in reads_and_writes(step)[0]
-    }
+    elsewhere = {root(v) for step in steps if step not in inside for v in reads_and_writes(step)[0]}
     for step in tiled:
         for value in reads_and_writes(step)[1]:
             if value in known.total:

@@ -3,7 +3,7 @@
 A value has `dims`, its extents without those of size one: an axis of size one is a matter of
 notation, and broadcasting is a matter of access.  The kinds:
 
-    input     an array that is given              constant  one number, or an array kept with the code
+    input     an array that is given              constant  a number, or an array kept with the code
     map       a scalar function at each index     reduce    a map folded over some axes
     product   a sum of products, by BLAS          reshape   the same numbers in the same order
     join      pieces stored side by side          call      an op that the interpreter computes

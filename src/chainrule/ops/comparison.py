@@ -51,9 +51,15 @@ logical_or = elementwise("logical_or", np.logical_or, ZERO, inputs=TWO, samples=
 logical_xor = elementwise("logical_xor", np.logical_xor, ZERO, inputs=TWO, samples=_booleans)
 logical_not = elementwise("logical_not", np.logical_not, ZERO, inputs=ONE, samples=reals)
 
-bitwise_and = elementwise("bitwise_and", np.bitwise_and, ZERO, inputs=TWO, samples=_integers, lower="logical_and")
-bitwise_or = elementwise("bitwise_or", np.bitwise_or, ZERO, inputs=TWO, samples=_integers, lower="logical_or")
-bitwise_xor = elementwise("bitwise_xor", np.bitwise_xor, ZERO, inputs=TWO, samples=_integers, lower="logical_xor")
+bitwise_and = elementwise(
+    "bitwise_and", np.bitwise_and, ZERO, inputs=TWO, samples=_integers, lower="logical_and"
+)
+bitwise_or = elementwise(
+    "bitwise_or", np.bitwise_or, ZERO, inputs=TWO, samples=_integers, lower="logical_or"
+)
+bitwise_xor = elementwise(
+    "bitwise_xor", np.bitwise_xor, ZERO, inputs=TWO, samples=_integers, lower="logical_xor"
+)
 invert = elementwise(
     "invert",
     np.invert,

@@ -326,11 +326,23 @@ def _count_nonzero(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 
 
 any_of = maskable(
-    "any", _any, ZERO, _masked_truths, numpy=(np.any,), bad=bad_axes, neutral=lambda attrs: 0,
+    "any",
+    _any,
+    ZERO,
+    _masked_truths,
+    numpy=(np.any,),
+    bad=bad_axes,
+    neutral=lambda attrs: 0,
     lower=folded_by("any"),
 )
 all_of = maskable(
-    "all", _all, ZERO, _masked_truths, numpy=(np.all,), bad=bad_axes, neutral=lambda attrs: 1,
+    "all",
+    _all,
+    ZERO,
+    _masked_truths,
+    numpy=(np.all,),
+    bad=bad_axes,
+    neutral=lambda attrs: 1,
     lower=folded_by("all"),
 )
 count_nonzero = rules(

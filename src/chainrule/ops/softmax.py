@@ -201,7 +201,8 @@ def _log_softmax_lowered(b: Any, x: Any, axis: Axis) -> Any:
     below, _ = _below_peak_lowered(b, x, axis)
     total = b.reduce("sum", b.maths("exp", below), axis, True)
     none = b.map("equal", total, b.constant(0, x.dtype))
-    return b.map("subtract", below, b.maths("log", b.map("where", none, b.constant(1, x.dtype), total)))
+    total = b.map("where", none, b.constant(1, x.dtype), total)
+    return b.map("subtract", below, b.maths("log", total))
 
 
 logsumexp = rules(

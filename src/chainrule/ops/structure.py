@@ -101,7 +101,12 @@ conjugate = linear(
     lower=lambda b, x: x,
 )
 real = linear(
-    "real", lambda x: np.real(x), lambda g: g, samples=holomorphic, numpy=(np.real,), view=True,
+    "real",
+    lambda x: np.real(x),
+    lambda g: g,
+    samples=holomorphic,
+    numpy=(np.real,),
+    view=True,
     lower=lambda b, x: x,
 )
 imag = linear(

@@ -107,24 +107,32 @@ def _twins(graph: Graph, other: Graph) -> dict[Node, Node]:
     twin: dict[Node, Node] = {}
     for a, b in zip(graph.nodes, other.nodes, strict=True):
         twin[a] = b
-        if a.is_leaf or b.is_leaf:
-            if a.is_leaf != b.is_leaf or a.shape != b.shape:
-                raise CompileError(_unlike("they start from different arrays"))
-            continue
-        where = f"\n  {a.line.shown()}" if a.line else ""
-        if a.op is not b.op or a.shape != b.shape:
-            raise CompileError(_unlike(f"one does {a.op.name}, the other {b.op.name}") + where)
-        for x, y in zip(a.args or (), b.args or (), strict=True):
-            if isinstance(x, Node):
-                if twin[x] is not y:
-                    raise CompileError(_unlike("they use other operands") + where)
-            elif not _equal(x, y):
-                raise CompileError(_differs(a.op.name, x, y) + where)
-        for name, x in a.attrs.items():
-            # What an op keeps for itself is no part of what it does.
-            if not name.startswith("_") and not _equal(x, b.attrs[name]):
-                raise CompileError(_differs(f"{name} of {a.op.name}", x, b.attrs[name]) + where)
+        why = _difference(a, b, twin)
+        if why:
+            where = f"\n  {a.line.shown()}" if a.line and not a.is_leaf else ""
+            raise CompileError(why + where)
     return twin
+
+
+def _difference(a: Node, b: Node, twin: dict[Node, Node]) -> str:
+    """How two nodes that should be the same differ; empty if they do not."""
+    if a.is_leaf or b.is_leaf:
+        alike = a.is_leaf == b.is_leaf and a.shape == b.shape
+        return "" if alike else _unlike("they start from different arrays")
+    if a.op is not b.op or a.shape != b.shape:
+        return _unlike(f"one does {a.op.name}, the other {b.op.name}")
+    for x, y in zip(a.args or (), b.args or (), strict=True):
+        if isinstance(x, Node):
+            if twin[x] is not y:
+                return _unlike("they use other operands")
+        elif not _equal(x, y):
+            return _differs(a.op.name, x, y)
+    # What an op keeps for itself, under a name with an underscore, is no part of what it does.
+    kept = [name for name in a.attrs if not name.startswith("_")]
+    other = next((name for name in kept if not _equal(a.attrs[name], b.attrs[name])), None)
+    return (
+        "" if other is None else _differs(f"{other} of {a.op.name}", a.attrs[other], b.attrs[other])
+    )
 
 
 def _equal(x: Any, y: Any) -> bool:
@@ -141,8 +149,8 @@ def _equal(x: Any, y: Any) -> bool:
 def _unlike(how: str) -> str:
     return (
         f"two recordings of one call differ: {how}.\n"
-        "  a compiled function must do the same thing when it is called twice in the same way: pass "
-        "what changes as an argument."
+        "  a compiled function must do the same thing when it is called twice in the same way: "
+        "pass what changes as an argument."
     )
 
 

@@ -29,7 +29,10 @@ class Builtin:
     def __init__(self, address: int, table: np.ndarray):
         self._definition = _MethodDef(b"compiled", address, FASTCALL, None)
         make = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+        make.restype, make.argtypes = (
+            ctypes.py_object,
+            (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p),
+        )
         self.call: Any = make(ctypes.addressof(self._definition), table, None)
 
 
@@ -40,7 +43,7 @@ def extras(dtypes: list[Any]) -> list[int]:
 
 @cache
 def layout_is_known() -> bool:
-    """Whether arrays and numbers of this Python and NumPy lie in memory as `lower.entry` reads them."""
+    """Whether arrays and numbers lie in memory as `lower.entry` reads them."""
     if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     if getattr(sys, "_is_gil_enabled", lambda: True)() is False or hasattr(sys, "gettotalrefcount"):

@@ -26,7 +26,9 @@ DYNAMIC = (np.ndarray, np.generic, float, complex)
 class Variant:
     """One path through the function, compiled for one form of its arguments."""
 
-    def __init__(self, recording: Recording, structures: Sequence[Structure], recorded: float = 0.0):
+    def __init__(
+        self, recording: Recording, structures: Sequence[Structure], recorded: float = 0.0
+    ):
         start = perf_counter()
         self.recording = recording
         graph = recording.graph
@@ -127,8 +129,8 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | No
     except TypeError:
         odd = next(v for v in values if not isinstance(v, DYNAMIC) and not _hashable(v))
         raise ArgumentError(
-            f"a compiled function takes numbers, arrays, containers of them, and constants that can "
-            f"be hashed; got a {type(odd).__name__}"
+            "a compiled function takes numbers, arrays, containers of them, and constants that "
+            f"can be hashed; got a {type(odd).__name__}"
         ) from None
     return leaves, key
 
@@ -152,5 +154,3 @@ def compile(f: Callable[..., Any], target: str = "cpu") -> Compiled:
     if not callable(f):
         raise ArgumentError(f"cr.compile takes a function, not a {type(f).__name__}")
     return Compiled(f)
-
-

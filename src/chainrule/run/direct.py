@@ -48,10 +48,19 @@ def direct_call(variant: Variant, structures: Sequence[Structure]) -> Callable[.
         lines.append(f"    {name} = empty({shape!r}, d_{name})")
     for i, array in enumerate(variant.live):
         scope[f"live{i}"] = array
-    passed = [*(leaves if nested else ["*args"]), *(f"live{i}" for i in range(len(variant.live))), *outputs]
+    passed = [
+        *(leaves if nested else ["*args"]),
+        *(f"live{i}" for i in range(len(variant.live))),
+        *outputs,
+    ]
     call = f"entry({', '.join(passed)})"
     if nested:  # a dict may have other keys
-        lines += ["    try:", f"        fits = {call}", "    except KeyError:", "        return MISS"]
+        lines += [
+            "    try:",
+            f"        fits = {call}",
+            "    except KeyError:",
+            "        return MISS",
+        ]
         call = "fits"
     lines += [f"    if not {call}:", "        return MISS"]
     for i, expected in enumerate(variant.expected):

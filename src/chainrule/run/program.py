@@ -10,7 +10,8 @@ import numpy as np
 
 from chainrule.core.spec import Shape
 from chainrule.errors import ArgumentError, ChainruleError
-from chainrule.lower.build import Call, Constant, Program
+from chainrule.lower.arrays import Call, Constant
+from chainrule.lower.build import Program
 from chainrule.lower.fuse import Called
 from chainrule.lower.memory import ALIGNMENT
 from chainrule.lower.module import Module, module_of

@@ -1,4 +1,4 @@
-"""What a compiled function consists of: its kernels, what was fused and what was not, its memory."""
+"""What a compiled function consists of: its kernels, what was fused, its memory, its texts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def _step_text(k: int, step: Any, nest: Nest | None) -> tuple[str, int, int]:
         size = step.value.dtype.itemsize
         flops = 2 * batch * rows * columns * summed
         moved = size * batch * (rows * summed + summed * columns + rows * columns)
-        what = f"product {f'{batch} × ' if batch > 1 else ''}({rows}, {summed}) · ({summed}, {columns})"
+        each = f"{batch} × " if batch > 1 else ""
+        what = f"product {each}({rows}, {summed}) · ({summed}, {columns})"
         return f"{head}{what}, BLAS", flops, moved
     if isinstance(step, Scatter):
         n = step.value.args[1][0].size
@@ -137,7 +138,8 @@ def loops_text(name: str, nest: Nest) -> str:
     for v in nest.body:
         if v.kind == "map":
             read = ", ".join(
-                str(a.params) if a.kind == "constant" and a.size == 1 else f"%{a.number}" for a, _ in v.args
+                str(a.params) if a.kind == "constant" and a.size == 1 else f"%{a.number}"
+                for a, _ in v.args
             )
             lines.append(f"{pad}%{v.number} = {v.params} {read}")
     for v, place in nest.writes.items():
@@ -149,9 +151,7 @@ def loops_text(name: str, nest: Nest) -> str:
 
 
 def _place_text(place: Any) -> str:
-    terms = [
-        f"{'' if s == 1 else f'{s}·'}i{i}" for i, s in enumerate(place.strides) if s
-    ]
+    terms = [f"{'' if s == 1 else f'{s}·'}i{i}" for i, s in enumerate(place.strides) if s]
     if place.offset:
         terms.append(str(place.offset))
     return f"memory %{place.value.number}[{' + '.join(terms) or '0'}]"

@@ -1,0 +1,123 @@
+"""Arrays of the user's code as the compiler handles them, and what is left to the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chainrule.core.node import Node
+from chainrule.core.spec import Shape
+from chainrule.lower.values import Access, Dim, Value, composed
+
+
+class NotLoweredError(Exception):
+    """An op is left to the interpreter, for the reason given."""
+
+
+class Array:
+    """A value in the shape the user's code gives it, axes of size one included."""
+
+    __slots__ = ("shape", "value")
+
+    def __init__(self, value: Value, shape: Shape):
+        self.value, self.shape = value, shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.value.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def number(self) -> Any:
+        """The number it is, where it is a constant; else None."""
+        v = self.value
+        return v.params if v.kind == "constant" and v.size == 1 else None
+
+
+class Constant:
+    """An argument of a call that is no array of the program."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+class Move:
+    """Stands for a node whose op copies: of a type that machine code does not have."""
+
+    line = None
+    attrs: Mapping[str, Any] = {}
+
+    class op:  # noqa: N801 - as the field of a node
+        name = "copy"
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x
+
+
+class Call:
+    """An op as the interpreter calls it: per argument its shape, or the constant it is."""
+
+    __slots__ = ("arguments", "node")
+
+    def __init__(self, node: Node, arguments: list[Any]):
+        self.node, self.arguments = node, arguments
+
+    @property
+    def op(self) -> Any:
+        return self.node.op
+
+
+def dims_of(shape: Shape) -> tuple[int, ...]:
+    return tuple(n for n in shape if n != 1)
+
+
+def axes_of(shape: Shape) -> tuple[tuple[int, ...], dict[int, int]]:
+    """The extents other than one, and for each such position which axis it is."""
+    axis_at: dict[int, int] = {}
+    for i, n in enumerate(shape):
+        if n != 1:
+            axis_at[i] = len(axis_at)
+    return tuple(n for n in shape if n != 1), axis_at
+
+
+def folded_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(ndim))
+    listed = axis if isinstance(axis, tuple) else (axis,)
+    return tuple(sorted(a % ndim for a in listed))
+
+
+def region(template: tuple[Any, ...], shape: Shape) -> Access:
+    """Where a basic index of an array of this shape points, by the axes of what it selects."""
+    hidden = len(shape) - sum(p is not None and p is not Ellipsis for p in template)
+    parts: list[Any] = []
+    for part in (*template, *[Ellipsis][: Ellipsis not in template]):
+        parts += [slice(None)] * hidden if part is Ellipsis else [part]
+    sizes, found, axis = iter(shape), [], 0
+    for part in parts:
+        if part is None:
+            continue
+        n = next(sizes)
+        if isinstance(part, slice):
+            start, stop, step = part.indices(n)
+            count = len(range(start, stop, step))
+            if n != 1:
+                found.append(Dim(axis if count != 1 else None, start, step))
+            axis += count != 1
+        elif n != 1:
+            found.append(Dim(None, int(part) % n))
+    return tuple(found)
+
+
+def through_views(value: Value, access: Access) -> tuple[Value, Access]:
+    """What is read through a view is read from what the view is of."""
+    while value.kind == "map" and value.params == "copy":
+        inner, way = value.args[0]
+        value, access = inner, composed(way, access)
+    return value, access

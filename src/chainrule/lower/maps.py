@@ -1,0 +1,118 @@
+"""Making values: numbers, scalar functions at each index, and folds of them; equal ones once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.node import Node
+from chainrule.core.spec import Shape
+from chainrule.lower.arrays import Array, NotLoweredError, axes_of, folded_axes, through_views
+from chainrule.lower.scalars import COMPARISONS, LOGICAL, kinds_of
+from chainrule.lower.values import BOOL, DOUBLE, KNOWN, Access, Dim, Value, pointwise
+
+TESTS = frozenset({"isnan", "isfinite", "isinf", "signbit", *LOGICAL})
+OF_TRUTH = frozenset({*LOGICAL, *COMPARISONS, "where", "copy", "multiply"})
+
+
+class Maps:
+    """The part of a builder that makes numbers, maps and folds."""
+
+    def __init__(self) -> None:
+        self.made: dict[Any, Value] = {}
+
+    def made_once(
+        self, kind: str, dims: tuple[int, ...], dtype: Any, args: Any, params: Any
+    ) -> Value:
+        key = kind, dims, dtype, tuple((id(v), access) for v, access in args), params
+        made = self.made.get(key)
+        if made is None:
+            made = self.made[key] = Value(kind, dims, dtype, args, params)
+        return made
+
+    def constant(self, number: Any, dtype: Any = DOUBLE, weak: bool = False) -> Array:
+        number = np.dtype(dtype).type(number)
+        key = "constant", dtype, number.tobytes(), weak
+        made = self.made.get(key)
+        if made is None:
+            made = self.made[key] = Value("constant", (), dtype, params=number.item())
+            made.name = "weak" if weak else ""
+        return Array(made, ())
+
+    def elementwise(self, function: str, operands: list[Array], node: Node) -> Array | None:
+        """A scalar function at each index, on operands promoted as NumPy promotes them."""
+        if function in COMPARISONS:
+            common = self.common(*operands)
+        elif function in LOGICAL:
+            common = BOOL
+        elif function in ("isnan", "isfinite", "isinf", "signbit"):
+            common = operands[0].dtype
+        else:
+            common = node.dtype
+        if common not in KNOWN or KNOWN[common][0] not in kinds_of(function):
+            raise NotLoweredError(f"{function} is not written for {common.name}")
+        if common == BOOL and function not in OF_TRUTH:
+            raise NotLoweredError(f"{function} of truth values is not written")
+        if function == "where":
+            condition, *rest = operands
+            return self.map(
+                "where", self.astype(condition, BOOL), *(self.astype(r, common) for r in rest)
+            )
+        return self.map(function, *(self.astype(a, common) for a in operands))
+
+    def map(self, function: str, *operands: Array, dtype: Any = None) -> Array:
+        """`function` at each index of the operands broadcast together."""
+        shape = np.broadcast_shapes(*(a.shape for a in operands))
+        dims, axis_at = axes_of(shape)
+        args = tuple(self.reading(a, shape, axis_at) for a in operands)
+        if dtype is None:
+            dtype = BOOL if function in COMPARISONS or function in TESTS else args[-1][0].dtype
+        return Array(self.made_once("map", dims, dtype, args, function), shape)
+
+    def common(self, *operands: Array) -> Any:
+        """The type NumPy computes with, where a Python number takes that of what it meets."""
+        return np.result_type(*(promoting(a) for a in operands))
+
+    def maths(self, function: str, *operands: Array) -> Array:
+        """A mathematical function, which may not be written."""
+        if not kinds_of(function):
+            raise NotLoweredError(f"{function} is not written as vector code")
+        return self.map(function, *operands)
+
+    def reading(self, array: Array, shape: Shape, axis_at: dict[int, int]) -> tuple[Value, Access]:
+        skipped = len(shape) - len(array.shape)
+        access = tuple(Dim(axis_at[skipped + i]) for i, n in enumerate(array.shape) if n != 1)
+        return through_views(array.value, access)
+
+    def astype(self, array: Array, dtype: Any) -> Array:
+        dtype = np.dtype(dtype)
+        if array.dtype == dtype:
+            return array
+        number = array.number
+        if number is not None:
+            made = self.constant(number, dtype)
+            return Array(made.value, array.shape)
+        dims, axis_at = axes_of(array.shape)
+        args = (self.reading(array, array.shape, axis_at),)
+        return Array(self.made_once("map", dims, dtype, args, f"to_{KNOWN[dtype]}"), array.shape)
+
+    def reduce(self, function: str, array: Array, axis: Any, keepdims: bool) -> Array:
+        """Fold axes by "sum", "prod", "max", "min", "any" or "all"."""
+        gone = folded_axes(axis, array.ndim)
+        shape = tuple(
+            1 if i in gone else n for i, n in enumerate(array.shape) if keepdims or i not in gone
+        )
+        _, axis_at = axes_of(array.shape)
+        axes = tuple(axis_at[i] for i in gone if i in axis_at)
+        if not axes:
+            return Array(array.value, shape)
+        kept = tuple(n for i, n in enumerate(array.value.dims) if i not in axes)
+        value = array.value
+        args = ((value, pointwise(len(value.dims))),)
+        return Array(self.made_once("reduce", kept, array.dtype, args, (function, axes)), shape)
+
+
+def promoting(array: Array) -> Any:
+    number = array.number
+    return number if number is not None and array.value.name == "weak" else array.dtype
