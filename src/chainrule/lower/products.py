@@ -30,81 +30,84 @@ def product_function(
     """
     value = step.value
     batch, rows, columns, summed = value.params
-    kind = KNOWN[value.dtype]
-    code = Code()
     (a, a_access), (b, b_access) = value.args
     at_a = matrix_strides(a, a_access, (batch, rows, summed))
     at_b = matrix_strides(b, b_access, (batch, summed, columns))
     assert at_a is not None
     assert at_b is not None
-    a_flag, a_lead = _layout(at_a)
-    b_flag, b_lead = _layout(at_b)
-    size = value.dtype.itemsize
-    pointers = []
-    for operand, offset in ((a, at_a[0]), (b, at_b[0]), (value, 0)):
-        slot, where = locate(operand)
-        base = code.put(
-            f"load ptr, ptr {code.put(f'getelementptr i8, ptr %table, i64 {8 * slot}')}"
-        )
-        at = code.put(f"getelementptr i8, ptr {base}, i64 {where + offset * size}")
-        if slide(operand):
-            rows_before = code.put(f"mul i64 %row, {slide(operand)}")
-            at = code.put(f"getelementptr i8, ptr {at}, i64 {rows_before}")
-        pointers.append(at)
-    numbers = {"m": columns, "n": rows, "k": summed, "lda": b_lead, "ldb": a_lead, "ldc": columns}
+    code, size = Code(), value.dtype.itemsize
+    pointers = [
+        _pointer(code, operand, offset * size, locate, slide)
+        for operand, offset in ((a, at_a[0]), (b, at_b[0]), (value, 0))
+    ]
+    _settings(code, value, _layout(at_a), _layout(at_b), total)
+    if batch == 1:
+        _call(code, value, *pointers)
+    else:
+        _for_each(code, value, pointers, (at_a[1] * size, at_b[1] * size, rows * columns * size))
+    code.as_step(name)
+    return code
+
+
+def _pointer(
+    code: Code, operand: Value, offset: int, locate: Locate, slide: Callable[[Value], int]
+) -> str:
+    slot, where = locate(operand)
+    table = code.put(f"getelementptr i8, ptr %table, i64 {8 * slot}")
+    base = code.put(f"load ptr, ptr {table}")
+    at = code.put(f"getelementptr i8, ptr {base}, i64 {where + offset}")
+    if slide(operand):
+        rows_before = code.put(f"mul i64 %row, {slide(operand)}")
+        at = code.put(f"getelementptr i8, ptr {at}, i64 {rows_before}")
+    return at
+
+
+def _settings(
+    code: Code, value: Value, of_a: tuple[str, int], of_b: tuple[str, int], total: bool
+) -> None:
+    """BLAS takes every argument by its address: sizes, flags, and what to do with the old sum."""
+    _, rows, columns, summed = value.params
+    kind = KNOWN[value.dtype]
+    of = code.type(kind, 1)
+    numbers = {"m": columns, "n": rows, "k": summed, "lda": of_b[1], "ldb": of_a[1], "ldc": columns}
     for key, number in numbers.items():
         code.line(f"%{key} = alloca i32")
         code.line(f"store i32 {max(number, 1)}, ptr %{key}")
-    of = code.type(kind, 1)
-    for key, number in (("alpha", 1.0), ("beta", 0.0)):
-        code.line(f"%{key} = alloca {of}")
-        code.line(f"store {of} {code.constant(number, kind, 1)}, ptr %{key}")
+    zero, one = code.constant(0, kind, 1), code.constant(1, kind, 1)
     if total:
         first = code.put("icmp eq i64 %row, 0")
-        zero, one = code.constant(0, kind, 1), code.constant(1, kind, 1)
-        goes_on = code.put(f"select i1 {first}, {of} {zero}, {of} {one}")
-        code.line(f"store {of} {goes_on}, ptr %beta")
-    for key, flag in (("ta", b_flag), ("tb", a_flag)):
+        zero = code.put(f"select i1 {first}, {of} {zero}, {of} {one}")
+    for key, factor in (("alpha", one), ("beta", zero)):
+        code.line(f"%{key} = alloca {of}")
+        code.line(f"store {of} {factor}, ptr %{key}")
+    for key, flag in (("ta", of_b[0]), ("tb", of_a[0])):
         code.line(f"%{key} = alloca i8")
         code.line(f"store i8 {ord(flag)}, ptr %{key}")
-    code.declares.add(f"declare void @{ROUTINES[kind]}({ARGUMENTS})")
 
-    def call(x: str, y: str, out: str) -> None:
-        listed = [
-            "%ta",
-            "%tb",
-            "%m",
-            "%n",
-            "%k",
-            "%alpha",
-            y,
-            "%lda",
-            x,
-            "%ldb",
-            "%beta",
-            out,
-            "%ldc",
-        ]
-        code.line(f"call void @{ROUTINES[kind]}({', '.join(f'ptr {p}' for p in listed)})")
 
-    if batch == 1:
-        call(*pointers)
-    else:
-        steps = (at_a[1] * size, at_b[1] * size, rows * columns * size)
-        code.line("br label %loop")
-        code.lines.append("loop:")
-        code.line("%i = phi i64 [ 0, %entry ], [ %next, %loop ]")
-        moved = []
-        for pointer, step_bytes in zip(pointers, steps, strict=True):
-            off = code.put(f"mul i64 %i, {step_bytes}")
-            moved.append(code.put(f"getelementptr i8, ptr {pointer}, i64 {off}"))
-        call(*moved)
-        code.line("%next = add i64 %i, 1")
-        code.line(f"%more = icmp slt i64 %next, {batch}")
-        code.line("br i1 %more, label %loop, label %done")
-        code.lines.append("done:")
-    code.as_step(name)
-    return code
+def _call(code: Code, value: Value, a: str, b: str, out: str) -> None:
+    routine = ROUTINES[KNOWN[value.dtype]]
+    code.declares.add(f"declare void @{routine}({ARGUMENTS})")
+    listed = (
+        "%ta", "%tb", "%m", "%n", "%k", "%alpha", b, "%lda", a, "%ldb", "%beta", out, "%ldc",
+    )  # fmt: skip
+    code.line(f"call void @{routine}({', '.join(f'ptr {p}' for p in listed)})")
+
+
+def _for_each(code: Code, value: Value, pointers: list[str], steps: tuple[int, ...]) -> None:
+    """The same for each of a batch, whose operands lie so many bytes apart."""
+    code.line("br label %loop")
+    code.lines.append("loop:")
+    code.line("%i = phi i64 [ 0, %entry ], [ %next, %loop ]")
+    moved = []
+    for pointer, apart in zip(pointers, steps, strict=True):
+        offset = code.put(f"mul i64 %i, {apart}")
+        moved.append(code.put(f"getelementptr i8, ptr {pointer}, i64 {offset}"))
+    _call(code, value, *moved)
+    code.line("%next = add i64 %i, 1")
+    code.line(f"%more = icmp slt i64 %next, {value.params[0]}")
+    code.line("br i1 %more, label %loop, label %done")
+    code.lines.append("done:")
 
 
 def _layout(at: tuple[int, int, int, int]) -> tuple[str, int]:
