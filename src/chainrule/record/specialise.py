@@ -82,7 +82,7 @@ def specialised(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, An
         if leaf not in twin:
             continue
         same = again.values[twin[leaf]]
-        if same is array:
+        if _same_memory(same, array):
             live[leaf] = array
         elif np.array_equal(same, array, equal_nan=array.dtype.kind in "fc"):
             constants[leaf] = array
@@ -98,6 +98,14 @@ def specialised(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, An
         Guard(node, value) for node, value in first.reads.items() if node not in constants
     )
     return Recording(graph, guards, live, constants)
+
+
+def _same_memory(a: np.ndarray, b: np.ndarray) -> bool:
+    """One array, or twice the same view of one that was there before; both are alive."""
+    if a is b:
+        return True
+    alike = a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
+    return alike and a.size > 0 and a.ctypes.data == b.ctypes.data
 
 
 def _twins(graph: Graph, other: Graph) -> dict[Node, Node]:

@@ -6,18 +6,20 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from threading import RLock
 from time import perf_counter
-from typing import Any
+from types import MethodType
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from chainrule.core.containers import Structure, flatten
 from chainrule.core.late import late
-from chainrule.errors import ArgumentError
+from chainrule.errors import ArgumentError, ChainruleError
 from chainrule.lower.build import Program
+from chainrule.record.bindings import PLAIN, Outside
 from chainrule.record.outside import watch
 from chainrule.record.specialise import Recording, specialised
 from chainrule.record.variable import Variable
-from chainrule.run.direct import MISS, direct_call
+from chainrule.run.direct import MISS, alike, direct_call
 from chainrule.run.program import Executable
 
 DYNAMIC = (np.ndarray, np.generic, float, complex)
@@ -27,14 +29,21 @@ class Variant:
     """One path through the function, compiled for one form of its arguments."""
 
     def __init__(
-        self, recording: Recording, structures: Sequence[Structure], recorded: float = 0.0
+        self,
+        recording: Recording,
+        structures: Sequence[Structure],
+        objects: Outside,
+        recorded: float = 0.0,
     ):
         start = perf_counter()
         self.recording = recording
+        self.objects = objects  # among the arguments, as they were
         graph = recording.graph
         guards = [g.node for g in recording.guards]
         self.program = Program(graph, guards, recording.constants)
-        self.live = [recording.live[n] for n in graph.captured if n in recording.live]
+        live = {n: recording.live[n] for n in graph.captured if n in recording.live}
+        self.live = list(live.values())
+        self.live_forms = [(n.shape, n.dtype) for n in live]
         self.expected = [g.value for g in recording.guards]
         self.expected += [np.array(False) for _ in self.program.forbidden]
         self.count = len(graph.outputs)
@@ -44,13 +53,17 @@ class Variant:
 
     def __call__(self, leaves: list[np.ndarray]) -> Any:
         """The result, or MISS where another path is to be taken."""
+        if self.objects.changed() is not None or self.live_forms != [
+            (a.shape, a.dtype) for a in self.live
+        ]:
+            return MISS
         outputs = self.run([*leaves, *(np.ascontiguousarray(a) for a in self.live)])
         return self.finished(outputs)
 
     def finished(self, outputs: Sequence[np.ndarray]) -> Any:
         """The outputs as the function returns them, if every guard holds."""
         for expected, found in zip(self.expected, outputs[self.count :], strict=True):
-            if not np.array_equal(expected, found, equal_nan=expected.dtype.kind in "fc"):
+            if not alike(expected, found):
                 return MISS
         results = [o if o.ndim else o[()] for o in outputs[: self.count]]
         graph = self.recording.graph
@@ -58,39 +71,69 @@ class Variant:
         return graph.result.unflatten(results)
 
 
+Variants: TypeAlias = dict[Any, list[Variant]]
+
+
 class Compiled:
     """A function compiled for every form of arguments it is called with."""
 
     def __init__(self, f: Callable[..., Any]):
         self.f = f
-        self.variants: dict[Any, list[Variant]] = {}
+        self.variants: Variants = {}
         self.outside = watch(f)
         self.direct: Callable[..., Any] | None = None  # the last path taken
         self._lock = RLock()
-        update_wrapper(self, f)
+        update_wrapper(self, f, updated=())  # cr.grad(fast) has the attributes of `fast`
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.outside.changed() is not None:
-            self.variants, self.direct, self.outside = {}, None, watch(self.f)
-        if self.direct is not None and not kwargs:
-            found = self.direct(args)
+            with self._lock:
+                self.variants, self.direct, self.outside = {}, None, watch(self.f)
+        direct = self.direct  # another thread may take it away
+        if direct is not None and not kwargs:
+            found = direct(args)
             if found is not MISS:
                 return found
+        if len(kwargs) > 1:  # in the order of their leaves
+            kwargs = dict(sorted(kwargs.items()))
         leaves, key = _form(args, kwargs)
         if leaves is None:  # being differentiated or recorded: what is compiled is what f does
             return self.f(*args, **kwargs)
-        for variant in self.variants.get(key, ()):
-            found = variant(leaves)
-            if found is not MISS:
-                self.direct = variant.direct
-                return found
+        variants = self.variants
+        found = self._known(variants, key, leaves)
+        if found is not MISS:
+            return found
         with self._lock:
+            found = self._known(variants, key, leaves)  # another thread may have recorded it
+            if found is not MISS:
+                return found
             variant = self._record(args, kwargs)
-            self.variants.setdefault(key, []).insert(0, variant)
-            self.direct = variant.direct
+            variants.setdefault(key, []).insert(0, variant)
+            self._prefer(variant, variants)
         found = variant(leaves)
         assert found is not MISS
         return found
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def _known(self, variants: Variants, key: Any, leaves: list[np.ndarray]) -> Any:
+        """The result by a path that is there, or MISS."""
+        for variant in tuple(variants.get(key, ())):
+            try:
+                found = variant(leaves)
+            except ChainruleError:  # it may not be the path; if it is, recording it raises
+                continue
+            if found is not MISS:
+                self._prefer(variant, variants)
+                return found
+        return MISS
+
+    def _prefer(self, variant: Variant, variants: Variants) -> None:
+        """Try this path first, unless something outside was rebound meanwhile."""
+        with self._lock:
+            if variants is self.variants:
+                self.direct = variant.direct
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
         names = list(kwargs)
@@ -103,7 +146,8 @@ class Compiled:
         start = perf_counter()
         recording = specialised(f, every, {})
         spent = perf_counter() - start
-        return Variant(recording, [flatten(arg)[1] for arg in every], spent)
+        objects = tuple(v for v in flatten(every)[0] if not _is_value(v))
+        return Variant(recording, [flatten(arg)[1] for arg in every], watch(objects), spent)
 
     report = late("chainrule.view.compiled", "report_text")
     ir = late("chainrule.view.compiled", "ir_text")
@@ -123,7 +167,9 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | No
             static.append((array.shape, array.dtype))
         else:
             static.append((type(value), value))
-    key = structure, tuple(static)
+    # A dict filled in another order is iterated in another order.
+    order = tuple(e.filled for e in structure.entries if e is not None and e.filled)
+    key = structure, order, tuple(static)
     try:
         hash(key)
     except TypeError:
@@ -133,6 +179,11 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | No
             f"can be hashed; got a {type(odd).__name__}"
         ) from None
     return leaves, key
+
+
+def _is_value(value: Any) -> bool:
+    """Whether nothing about it can change."""
+    return isinstance(value, DYNAMIC) or id(type(value)) in PLAIN
 
 
 def _hashable(value: Any) -> bool:

@@ -22,6 +22,16 @@ MISS: Any = object()
 FLAT = Structure((None,))
 
 
+def alike(expected: np.ndarray, found: np.ndarray) -> bool:
+    """Whether Python code cannot tell one from the other: NaN is NaN, -0.0 is not 0.0."""
+    if expected.tobytes() == found.tobytes():
+        return True
+    if expected.dtype.kind not in "fc":
+        return False
+    one, other = (np.where(np.isnan(a), np.nan, a).tobytes() for a in (expected, found))
+    return one == other
+
+
 def direct_call(variant: Variant, structures: Sequence[Structure]) -> Callable[..., Any] | None:
     """A function of the tuple of arguments; None where they are not taken apart this way."""
     taken = [_taken_apart(s, f"args[{i}]") for i, s in enumerate(structures)]
@@ -36,7 +46,7 @@ def direct_call(variant: Variant, structures: Sequence[Structure]) -> Callable[.
     nested = bool(checks)
     scope: dict[str, Any] = {
         "entry": run.builtin.call, "empty": np.empty, "MISS": MISS, "variant": variant,
-        "equal": np.array_equal,
+        "alike": alike,
     }  # fmt: skip
     lines = ["def direct(args):"]
     if nested:
@@ -69,8 +79,7 @@ def direct_call(variant: Variant, structures: Sequence[Structure]) -> Callable[.
             lines.append(f"    if {guard}.item() != {expected.item()!r}:")
         else:
             scope[f"e_{guard}"] = expected
-            nan = expected.dtype.kind in "fc"
-            lines.append(f"    if not equal(e_{guard}, {guard}, {nan}):")
+            lines.append(f"    if not alike(e_{guard}, {guard}):")
         lines.append("        return MISS")
     results = [
         name if shape else f"{name}[()]"
@@ -108,6 +117,8 @@ def _taken_apart(structure: Structure, whole: str) -> tuple[list[str], list[str]
         if keys is None:
             return None
         checks.append(f"type({at}) is {entry.cls.__name__} and len({at}) == {len(keys)}")
+        if entry.cls is dict and len(keys) > 1:  # filled in another order, it is iterated so
+            checks.append(f"[*{at}] == {list(entry.filled)!r}")
         pending += [f"{at}[{key}]" for key in reversed(keys)]
     return checks, leaves
 
