@@ -26,7 +26,11 @@ def assert_agrees(found: Any, expected: Any) -> None:
     assert found.shape == expected.shape
     assert found.dtype == expected.dtype
     near = tolerance(expected.dtype) if expected.dtype.kind in "fc" else 0.0
-    scale = np.abs(expected[np.isfinite(expected)]).max(initial=0.0) if expected.dtype.kind in "fc" else 0
+    scale = (
+        np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
+        if expected.dtype.kind in "fc"
+        else 0
+    )
     np.testing.assert_allclose(found, expected, rtol=near, atol=near * scale + 1e-15)
 
 
@@ -47,7 +51,9 @@ def test_value(op, sample):
         expected = f(*case.point)
         found = cr.compile(f)(*case.point)
     several = isinstance(expected, tuple)
-    for a, b in zip(found if several else [found], expected if several else [expected], strict=True):
+    for a, b in zip(
+        found if several else [found], expected if several else [expected], strict=True
+    ):
         assert_agrees(a, b)
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from chainrule.lower.folds import COMBINE, neutral
-from chainrule.lower.lanes import Lanes, Locate, in_memory
+from chainrule.lower.folds import Folds, neutral
+from chainrule.lower.lanes import Locate, in_memory
 from chainrule.lower.loops import Fold, Nest, Place
 from chainrule.lower.scalars import SCALARS, Code
 from chainrule.lower.values import KNOWN, Access, Value
@@ -38,7 +38,7 @@ def kernel_function(
     return emitter.code
 
 
-class _Emitter(Lanes):
+class _Emitter(Folds):
     def __init__(
         self,
         nest: Nest,
@@ -46,11 +46,8 @@ class _Emitter(Lanes):
         slide: Callable[[Value], int],
         totals: Collection[Value],
     ):
-        super().__init__(locate, slide)
-        self.nest, self.totals = nest, totals
-        self.depth = len(nest.extents)
-        self.block = "entry"
-        self.labels = 0
+        super().__init__(nest, locate, slide, totals)
+        self.rows: list[tuple[str, dict[Any, str]]] = []  # computed together: index, and values
         self.known: dict[Any, str] = {}  # values and reads of outer loops, as numbers
         self.spread: dict[tuple[str, str, int], str] = {}
         self.level_of = self._levels()
@@ -100,59 +97,6 @@ class _Emitter(Lanes):
         nest = self.nest
         return [*nest.reads.values(), *nest.writes.values(), *(f.place for f in nest.folds)]
 
-    def _suffix(self, fold: Fold) -> int:
-        """The loop from which on all loops are folded."""
-        start = self.depth
-        while start > 0 and start - 1 in fold.axes:
-            start -= 1
-        return start
-
-    def _through_memory(self, fold: Fold) -> bool:
-        """Whether a result is added to more than once, so that it must start from memory."""
-        start = self._suffix(fold)
-        again = fold.value in self.totals
-        return again or start == self.depth or any(a < start for a in fold.axes)
-
-    # -- blocks --------------------------------------------------------------------------------
-
-    def _label(self, what: str) -> str:
-        self.labels += 1
-        return f"{what}{self.labels}"
-
-    def _enter(self, label: str) -> None:
-        self.code.lines.append(f"{label}:")
-        self.block = label
-
-    def _loop(
-        self,
-        first: str,
-        end: str,
-        carried: list[tuple[str, str]],
-        body: Callable[[str, list[str]], list[str]],
-    ) -> list[str]:
-        """for i in range(first, end): carried values (type, start) become what body gives."""
-        code = self.code
-        head, done = self._label("loop"), self._label("done")
-        before = self.block
-        i, step = code.fresh(), code.fresh()
-        names = [code.fresh() for _ in carried]
-        code.line(f"br label %{head}")
-        self._enter(head)
-        mark = len(code.lines)
-        found = body(i, names)
-        code.line(f"{step} = add i64 {i}, 1")
-        more = code.put(f"icmp slt i64 {step}, {end}")
-        last = self.block
-        code.line(f"br i1 {more}, label %{head}, label %{done}")
-        phis = [f"  {i} = phi i64 [ {first}, %{before} ], [ {step}, %{last} ]"]
-        phis += [
-            f"  {name} = phi {of} [ {start}, %{before} ], [ {new}, %{last} ]"
-            for name, (of, start), new in zip(names, carried, found, strict=True)
-        ]
-        code.lines[mark:mark] = phis
-        self._enter(done)
-        return found
-
     # -- the nest ------------------------------------------------------------------------------
 
     def _nest(self, k: int) -> dict[Fold, str]:
@@ -163,6 +107,9 @@ class _Emitter(Lanes):
             return {}
         if k == self.depth - 1:
             sums = self._vectors()
+        elif k == self.depth - 2 and self.nest.jam > 1:
+            self._rows_together()
+            sums = {}
         else:
             folding = [f for f in self.nest.folds if self._suffix(f) <= k]
             types = [(self._acc_type(f), self._acc_start(f)) for f in folding]
@@ -181,6 +128,50 @@ class _Emitter(Lanes):
         for fold in [f for f in sums if self._suffix(f) == k]:
             self._finish(fold, sums.pop(fold))
         return sums
+
+    def _rows_together(self) -> None:
+        """The last two loops, several rows at a time: what they add to a sum is added up first."""
+        nest, code = self.nest, self.code
+
+        def body(i: str, names: list[str]) -> list[str]:
+            first = code.put(f"mul i64 {i}, {nest.jam}")
+            outer = self.known
+            for r in range(nest.jam):
+                self.index.append(code.put(f"add i64 {first}, {r}") if r else first)
+                self.known = dict(outer)
+                self._scalars(self.depth - 1)
+                self.rows.append((self.index.pop(), self.known))
+            self.known = outer
+            self._vectors()
+            self.rows.clear()
+            return []
+
+        self._loop("0", str(nest.extents[-2] // nest.jam), [], body)
+
+    def _row_bodies(self, at: str, mask: str | None) -> dict[Fold, str]:
+        """One vector of each row that is computed together."""
+        nest, outer = self.nest, self.known
+        terms: dict[Fold, list[str]] = {fold: [] for fold in nest.folds}
+        for index, known in self.rows:
+            self.index.append(index)
+            self.known = known
+            here = self._computed(at, mask)
+            for fold in nest.folds:
+                terms[fold].append(self._operand(fold.value, 0, here, nest.lanes))
+            self.index.pop()
+        self.known = outer
+        self.index.append("0")
+        for fold, parts in terms.items():
+            while len(parts) > 1:
+                parts = [
+                    self._combine(fold, a, b, nest.lanes)
+                    for a, b in zip(parts[::2], parts[1::2], strict=True)
+                ]
+            before = self._load(fold.place, at, nest.lanes, mask)
+            total = self._combine(fold, before, parts[0], nest.lanes)
+            self._store(fold.place, total, at, nest.lanes, mask)
+        self.index.pop()
+        return {}
 
     def _scalars(self, k: int) -> None:
         """Reads and values that need k loops, and not the innermost; numbers, not vectors."""
@@ -276,8 +267,8 @@ class _Emitter(Lanes):
         totals = self._loop("0", str(-(-blocks // CHUNK)), outer, one_chunk)
         return dict(zip(folding, totals, strict=True))
 
-    def _body(self, at: str, mask: str | None) -> dict[Fold, str]:
-        """One vector of everything; per fold of the innermost loop what it adds."""
+    def _computed(self, at: str, mask: str | None) -> dict[Any, str]:
+        """One vector of every value of the innermost loop, with what is written of them."""
         nest, lanes = self.nest, self.nest.lanes
         here: dict[Any, str] = {}
         for key, place in nest.reads.items():
@@ -288,6 +279,14 @@ class _Emitter(Lanes):
                 here[v] = self._applied(v, here, lanes)
         for v, place in nest.writes.items():
             self._store(place, self._vector(v, here), at, lanes, mask)
+        return here
+
+    def _body(self, at: str, mask: str | None) -> dict[Fold, str]:
+        """One vector of everything; per fold of the innermost loop what it adds."""
+        if self.rows:
+            return self._row_bodies(at, mask)
+        nest, lanes = self.nest, self.nest.lanes
+        here = self._computed(at, mask)
         found: dict[Fold, str] = {}
         for fold in nest.folds:
             term = self._operand(fold.value, 0, here, lanes)
@@ -345,52 +344,3 @@ class _Emitter(Lanes):
             if found is not None
             else self._spread(self.known[v], KNOWN[v.dtype], self.nest.lanes)
         )
-
-    # -- folds ---------------------------------------------------------------------------------
-
-    def _acc_type(self, fold: Fold) -> str:
-        return self.code.type(KNOWN[fold.value.dtype], self.nest.lanes)
-
-    def _acc_start(self, fold: Fold) -> str:
-        kind = KNOWN[fold.value.dtype]
-        return self.code.constant(neutral(fold.value.params[0], kind), kind, self.nest.lanes)
-
-    def _combine(self, fold: Fold, a: str, b: str, lanes: int) -> str:
-        kind = KNOWN[fold.value.dtype]
-        return SCALARS[COMBINE[fold.value.params[0]]](self.code, kind, lanes, a, b)
-
-    def _finish(self, fold: Fold, total: str) -> None:
-        """Add up the lanes, and put the result where it belongs."""
-        code, kind, lanes = self.code, KNOWN[fold.value.dtype], self.nest.lanes
-        while lanes > 1:
-            half = lanes // 2
-            of = code.type(kind, lanes)
-            low = ", ".join(f"i32 {i}" for i in range(half))
-            high = ", ".join(f"i32 {i}" for i in range(half, lanes))
-            if half == 1:
-                a = code.put(f"extractelement {of} {total}, i64 0")
-                b = code.put(f"extractelement {of} {total}, i64 1")
-            else:
-                a = code.put(f"shufflevector {of} {total}, {of} poison, <{half} x i32> <{low}>")
-                b = code.put(f"shufflevector {of} {total}, {of} poison, <{half} x i32> <{high}>")
-            total = self._combine(fold, a, b, half)
-            lanes = half
-        if self._through_memory(fold):
-            before = self._load(fold.place, "0", 1, None)
-            total = self._combine(fold, before, total, 1)
-        self._store(fold.place, total, "0", 1, None)
-
-    def _fill(self, fold: Fold) -> None:
-        """Set a result to what its fold starts from."""
-        value = fold.value
-        kind = KNOWN[value.dtype]
-        start = self.code.constant(neutral(value.params[0], kind), kind, 1)
-        flat = Place(value, 0, (1,))
-        if not value.size:
-            return
-
-        def body(i: str, names: list[str]) -> list[str]:
-            self._store(flat, start, i, 1, None)
-            return []
-
-        self._loop("0", str(value.size), [], body)

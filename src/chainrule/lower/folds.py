@@ -1,10 +1,16 @@
-"""What a reduction does with two numbers, and what it starts from."""
+"""Reductions inside a loop nest: what they start from, how sums are kept, where they go."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
+
+from chainrule.lower.lanes import Lanes, Locate
+from chainrule.lower.loops import Fold, Nest, Place
+from chainrule.lower.scalars import SCALARS
+from chainrule.lower.values import KNOWN, Value
 
 COMBINE = {
     "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or",
@@ -19,3 +25,121 @@ def neutral(function: str, kind: str) -> Any:
             return np.iinfo(np.int64).min if function == "max" else np.iinfo(np.int64).max
         return -np.inf if function == "max" else np.inf
     return {"sum": 0, "prod": 1, "any": False, "all": True}[function]
+
+
+class Folds(Lanes):
+    """The part of a kernel's code that loops, and adds up what the loops give.
+
+    `totals` are folds that go on from one tile to the next.
+    """
+
+    def __init__(
+        self,
+        nest: Nest,
+        locate: Locate,
+        slide: Callable[[Value], int],
+        totals: Collection[Value],
+    ):
+        super().__init__(locate, slide)
+        self.nest, self.totals = nest, totals
+        self.depth = len(nest.extents)
+        self.block = "entry"
+        self.labels = 0
+
+    def _suffix(self, fold: Fold) -> int:
+        """The loop from which on all loops are folded."""
+        start = self.depth
+        while start > 0 and start - 1 in fold.axes:
+            start -= 1
+        return start
+
+    def _through_memory(self, fold: Fold) -> bool:
+        """Whether a result is added to more than once, so that it must start from memory."""
+        start = self._suffix(fold)
+        again = fold.value in self.totals
+        return again or start == self.depth or any(a < start for a in fold.axes)
+
+    def _label(self, what: str) -> str:
+        self.labels += 1
+        return f"{what}{self.labels}"
+
+    def _enter(self, label: str) -> None:
+        self.code.lines.append(f"{label}:")
+        self.block = label
+
+    def _loop(
+        self,
+        first: str,
+        end: str,
+        carried: list[tuple[str, str]],
+        body: Callable[[str, list[str]], list[str]],
+    ) -> list[str]:
+        """for i in range(first, end): carried values (type, start) become what body gives."""
+        code = self.code
+        head, done = self._label("loop"), self._label("done")
+        before = self.block
+        i, step = code.fresh(), code.fresh()
+        names = [code.fresh() for _ in carried]
+        code.line(f"br label %{head}")
+        self._enter(head)
+        mark = len(code.lines)
+        found = body(i, names)
+        code.line(f"{step} = add i64 {i}, 1")
+        more = code.put(f"icmp slt i64 {step}, {end}")
+        last = self.block
+        code.line(f"br i1 {more}, label %{head}, label %{done}")
+        phis = [f"  {i} = phi i64 [ {first}, %{before} ], [ {step}, %{last} ]"]
+        phis += [
+            f"  {name} = phi {of} [ {start}, %{before} ], [ {new}, %{last} ]"
+            for name, (of, start), new in zip(names, carried, found, strict=True)
+        ]
+        code.lines[mark:mark] = phis
+        self._enter(done)
+        return found
+
+    def _acc_type(self, fold: Fold) -> str:
+        return self.code.type(KNOWN[fold.value.dtype], self.nest.lanes)
+
+    def _acc_start(self, fold: Fold) -> str:
+        kind = KNOWN[fold.value.dtype]
+        return self.code.constant(neutral(fold.value.params[0], kind), kind, self.nest.lanes)
+
+    def _combine(self, fold: Fold, a: str, b: str, lanes: int) -> str:
+        kind = KNOWN[fold.value.dtype]
+        return SCALARS[COMBINE[fold.value.params[0]]](self.code, kind, lanes, a, b)
+
+    def _finish(self, fold: Fold, total: str) -> None:
+        """Add up the lanes, and put the result where it belongs."""
+        code, kind, lanes = self.code, KNOWN[fold.value.dtype], self.nest.lanes
+        while lanes > 1:
+            half = lanes // 2
+            of = code.type(kind, lanes)
+            low = ", ".join(f"i32 {i}" for i in range(half))
+            high = ", ".join(f"i32 {i}" for i in range(half, lanes))
+            if half == 1:
+                a = code.put(f"extractelement {of} {total}, i64 0")
+                b = code.put(f"extractelement {of} {total}, i64 1")
+            else:
+                a = code.put(f"shufflevector {of} {total}, {of} poison, <{half} x i32> <{low}>")
+                b = code.put(f"shufflevector {of} {total}, {of} poison, <{half} x i32> <{high}>")
+            total = self._combine(fold, a, b, half)
+            lanes = half
+        if self._through_memory(fold):
+            before = self._load(fold.place, "0", 1, None)
+            total = self._combine(fold, before, total, 1)
+        self._store(fold.place, total, "0", 1, None)
+
+    def _fill(self, fold: Fold) -> None:
+        """Set a result to what its fold starts from."""
+        value = fold.value
+        kind = KNOWN[value.dtype]
+        start = self.code.constant(neutral(value.params[0], kind), kind, 1)
+        flat = Place(value, 0, (1,))
+        if not value.size:
+            return
+
+        def body(i: str, names: list[str]) -> list[str]:
+            self._store(flat, start, i, 1, None)
+            return []
+
+        self._loop("0", str(value.size), [], body)

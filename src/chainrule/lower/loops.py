@@ -13,6 +13,7 @@ from chainrule.lower.fuse import Kernel
 from chainrule.lower.values import SINGLE, Access, Value, strides_of
 
 REGISTER = 64  # bytes of a vector
+ROWS = 4
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Nest:
     folds: list[Fold]
     body: list[Value]
     unroll: int = 1
+    jam: int = 1  # how many rows, of the loop before the last, are computed together
     order: tuple[int, ...] = field(default=())
 
 
@@ -152,3 +154,8 @@ def _choose_vector_axis(nest: Nest) -> None:
     folds_inside = any(rank - 1 in f.axes for f in nest.folds)
     if folds_inside and len(nest.body) <= 24 and n >= 8 * lanes:
         nest.unroll = 4
+    summed_rows = rank > 1 and all(
+        rank - 2 in f.axes and rank - 1 not in f.axes for f in nest.folds
+    )
+    if nest.folds and summed_rows and len(nest.body) <= 16 and nest.extents[-2] % ROWS == 0:
+        nest.jam = ROWS  # their sum is brought to memory once

@@ -95,7 +95,7 @@ def _candidates(steps: list[Step]) -> list[int]:
     """Numbers of rows to try, by how much memory goes along with them."""
     weight: dict[int, int] = {}
     for step in steps:
-        for value in reads_and_writes(step)[1]:
+        for value in {root(v): None for part in reads_and_writes(step) for v in part}:
             if value.dims and value.dims[0] >= LEAST_ROWS:
                 weight[value.dims[0]] = weight.get(value.dims[0], 0) + value.nbytes
     heavy = sorted(weight, key=lambda n: -weight[n])
@@ -234,7 +234,10 @@ def _note(step: Step, known: _Rows, k: int, stage: int) -> None:
 def _localised(
     region: Region, tiled: list[Step], steps: list[Step], outputs: set[Value], known: _Rows
 ) -> int:
-    """Which values need to exist one tile at a time only, and how many bytes that saves."""
+    """Which values need to exist one tile at a time only, and how many bytes that saves.
+
+    Bytes saved are those of such values, and those that later steps find in the cache.
+    """
     inside = set(tiled)
     elsewhere = {root(v) for step in steps if step not in inside for v in reads_and_writes(step)[0]}
     for step in tiled:
@@ -243,11 +246,18 @@ def _localised(
                 region.totals.add(value)
             elif value not in outputs and value not in elsewhere:
                 region.local.add(value)
-    per_row = sum(v.nbytes for v in region.local) // region.rows
-    if not per_row:
+    readers: dict[Value, int] = {}
+    for step in tiled:
+        for base, dim in _row_dims(step, region.axis[step], region.rows).items():
+            if dim is not None and base not in region.local:
+                readers[base] = readers.get(base, 0) + 1
+    kept = sum(v.nbytes for v in region.local)
+    again = sum(v.nbytes * (times - 1) for v, times in readers.items())  # read once from afar
+    per_row = (kept + sum(v.nbytes for v in readers)) // region.rows
+    if not kept + again or not per_row:
         return 0
     region.tile = _tile(region.rows, CACHE // per_row, any(isinstance(s, Product) for s in tiled))
-    return per_row * (region.rows - region.tile)
+    return (kept + again) // region.rows * (region.rows - region.tile)
 
 
 def _tile(rows: int, fitting: int, has_product: bool) -> int:

@@ -142,6 +142,20 @@ def _lead(x: Any, y: Any) -> Any:
 infinite_ties = point_pairs(
     (-np.inf, -np.inf), (np.inf, np.inf), (np.inf, 1.0), (0.0, -np.inf), (-800.0, 800.0)
 )
+
+
+def _logaddexp_lowered(b: Any, x: Any, y: Any) -> Any:
+    """max + log(1 + e^-|x - y|); where both are the same, infinities too, x + log 2."""
+    common = b.common(x, y)
+    if common.kind != "f":
+        return None
+    x, y = b.astype(x, common), b.astype(y, common)
+    apart = b.map("negative", b.map("absolute", b.map("subtract", x, y)))
+    sum_of_both = b.map("add", b.map("maximum", x, y), b.maths("log1p", b.maths("exp", apart)))
+    twice = b.map("add", x, b.constant(np.log(2.0), common))
+    return b.map("where", b.map("equal", x, y), twice, sum_of_both)
+
+
 logaddexp = elementwise(
     "logaddexp",
     np.logaddexp,
@@ -150,6 +164,7 @@ logaddexp = elementwise(
     edges=infinite_ties,
     bad=lambda: [*_unequal_shapes(), *_complex_pair()],
     doc="log(exp(x) + exp(y)); its derivatives are the shares of the two terms.",
+    lower=_logaddexp_lowered,
 )
 logaddexp2 = elementwise(
     "logaddexp2",
