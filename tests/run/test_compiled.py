@@ -458,6 +458,30 @@ def test_an_array_that_python_reads():
     assert np.signbit(f(X[:2], zero)[1]) != np.signbit(f(X[:2], nan)[1])
 
 
+def test_a_value_read_that_is_rounded_otherwise():
+    """NumPy's exp and order of adding are not ours: the guard is what machine code computes."""
+    f = Counted(lambda x: x * float(np.sum(np.exp(x))))
+    for seed in range(10):
+        x = np.random.default_rng(seed).normal(size=1001)
+        for _ in range(3):
+            f.agrees(x, recordings=seed + 1)
+
+
+def test_a_branch_that_rounding_decides():
+    """Whichever way machine code adds, a call that NumPy sends one way goes that way."""
+
+    def f(x):
+        return x * 2 if np.sum(x) > 0 else x * 3
+
+    fast, rng, decided = cr.compile(f), np.random.default_rng(0), 0
+    for _ in range(20):
+        x = rng.normal(size=999)
+        x = np.append(x, -np.sum(x))
+        decided += np.sum(x) > 0
+        assert np.sum(np.abs(fast(x))) in (np.sum(np.abs(x * 2)), np.sum(np.abs(x * 3)))
+    assert 0 < decided < 20
+
+
 def test_a_path_that_is_not_taken_does_not_raise():
     """The matrix is singular, but only the path compiled first would solve with it."""
     f = Counted(lambda a: np.linalg.solve(a, np.ones(2)) if np.sum(a) > 0 else a[0])
