@@ -14,26 +14,22 @@ from chainrule.lower import entry as layout
 FASTCALL = 0x80
 
 
-class _MethodDef(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("address", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
+NAME = ctypes.create_string_buffer(b"compiled")  # lives as long as the process
+DEFINITION = 4  # words of a PyMethodDef: name, address, flags, doc
 
 
-class Builtin:
-    """A C function `entry(self, args, count)` at an address, with a table of pointers as self."""
+def builtin(address: int, table: np.ndarray) -> Any:
+    """A function of Python at an address: `entry(self, args, count)`, with the table as self.
 
-    def __init__(self, address: int, table: np.ndarray):
-        self._definition = _MethodDef(b"compiled", address, FASTCALL, None)
-        make = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype, make.argtypes = (
-            ctypes.py_object,
-            (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p),
-        )
-        self.call: Any = make(ctypes.addressof(self._definition), table, None)
+    Its definition stands in the last words of the table: the function keeps the table alive, and
+    so its definition, to its own end.
+    """
+    table[-DEFINITION:] = ctypes.addressof(NAME), address, FASTCALL, 0
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    where = table.ctypes.data + table.itemsize * (len(table) - DEFINITION)
+    return make(where, table, None)
 
 
 def extras(dtypes: list[Any]) -> list[int]:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from chainrule.core.containers import Structure, flatten
+from chainrule.core.containers import flatten
 from chainrule.core.late import late
 from chainrule.errors import ArgumentError, ChainruleError, CompileError
 from chainrule.lower.build import Program
@@ -19,10 +19,8 @@ from chainrule.record.bindings import PLAIN, Outside
 from chainrule.record.outside import watch
 from chainrule.record.specialise import Recording, specialised
 from chainrule.record.variable import Variable
-from chainrule.run.direct import MISS, alike, direct_call
+from chainrule.run.direct import DYNAMIC, MISS, alike, direct_call
 from chainrule.run.program import Executable
-
-DYNAMIC = (np.ndarray, np.generic, float, complex)
 
 
 class Variant:
@@ -31,8 +29,9 @@ class Variant:
     def __init__(
         self,
         recording: Recording,
-        structures: Sequence[Structure],
+        given: Sequence[Any],
         objects: Outside,
+        donated: Sequence[int] = (),
         recorded: float = 0.0,
     ):
         start = perf_counter()
@@ -48,7 +47,7 @@ class Variant:
         self.expected += [np.array(False) for _ in self.program.forbidden]
         self.count = len(graph.outputs)
         self.run = Executable(self.program)
-        self.direct = direct_call(self, structures) if self.run.builtin is not None else None
+        self.direct = direct_call(self, given, donated) if self.run.builtin is not None else None
         self.seconds = {"recording": recorded, "compiling": perf_counter() - start}
 
     def __call__(self, leaves: list[np.ndarray]) -> Any:
@@ -97,8 +96,8 @@ Variants: TypeAlias = dict[Any, list[Variant]]
 class Compiled:
     """A function compiled for every form of arguments it is called with."""
 
-    def __init__(self, f: Callable[..., Any]):
-        self.f = f
+    def __init__(self, f: Callable[..., Any], donate: Sequence[int] = ()):
+        self.f, self.donate = f, donate
         self.variants: Variants = {}
         self.outside = watch(f)
         self.direct: Callable[..., Any] | None = None  # the last path taken
@@ -166,7 +165,7 @@ class Compiled:
         recording = specialised(f, every, {})
         spent = perf_counter() - start
         objects = tuple(v for v in flatten(every)[0] if not _is_value(v))
-        return Variant(recording, [flatten(arg)[1] for arg in every], watch(objects), spent)
+        return Variant(recording, every, watch(objects), self.donate, spent)
 
     report = late("chainrule.view.compiled", "report_text")
     ir = late("chainrule.view.compiled", "ir_text")
@@ -213,14 +212,23 @@ def _hashable(value: Any) -> bool:
     return True
 
 
-def compile(f: Callable[..., Any], target: str = "cpu") -> Compiled:
+def compile(
+    f: Callable[..., Any], target: str = "cpu", donate: int | Sequence[int] = ()
+) -> Compiled:
     """f as a function that runs as machine code.
 
     It is recorded on its first call's own values, twice, and again for every new form of arguments
     and for every path that Python code takes on values.
+
+    `donate` names arguments whose arrays the caller does not use again: once such an array has been
+    passed, its memory may take a result of a later call.  A training step that is given its own
+    last parameters then needs no new memory.
     """
     if target != "cpu":
         raise ArgumentError(f'target={target!r}: only "cpu" is there')
     if not callable(f):
         raise ArgumentError(f"cr.compile takes a function, not a {type(f).__name__}")
-    return Compiled(f)
+    donated = (donate,) if isinstance(donate, int) else tuple(donate)
+    if not all(isinstance(n, int) and n >= 0 for n in donated):
+        raise ArgumentError(f"donate={donate!r}: the positions of arguments, counted from 0")
+    return Compiled(f, donated)

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chainrule.core.containers import Structure
+from chainrule.core.containers import Structure, flatten
 
 if TYPE_CHECKING:
     from chainrule.run.compiled import Variant
 
 MISS: Any = object()
-FLAT = Structure((None,))
+DYNAMIC = (np.ndarray, np.generic, float, complex)  # what is passed to machine code
+STATIC = (int, bool, str, bytes, type(None))  # what can be written down
 
 
 def alike(expected: np.ndarray, found: np.ndarray) -> bool:
@@ -32,68 +33,116 @@ def alike(expected: np.ndarray, found: np.ndarray) -> bool:
     return one == other
 
 
-def direct_call(variant: Variant, structures: Sequence[Structure]) -> Callable[..., Any] | None:
-    """A function of the tuple of arguments; None where they are not taken apart this way."""
-    taken = [_taken_apart(s, f"args[{i}]") for i, s in enumerate(structures)]
-    if any(t is None for t in taken):
+def direct_call(
+    variant: Variant, given: Sequence[Any], donated: Sequence[int] = ()
+) -> Callable[..., Any] | None:
+    """A function of the tuple of arguments; None where they are not taken apart this way.
+
+    `given` are the arguments that were recorded; what is no array in them must be the same again.
+    """
+    text = _Text(variant)
+    for i, arg in enumerate(given):
+        if not text.take(arg, i, i in donated):
+            return None
+    if len(variant.recording.graph.leaves) != len(text.leaves):
         return None
-    run, graph = variant.run, variant.recording.graph
-    assert run.builtin is not None
-    leaves = [leaf for t in taken if t is not None for leaf in t[1]]
-    if len(graph.leaves) != len(leaves):  # a flag or a size, which belongs to the form
-        return None
-    checks = [check for t in taken if t is not None for check in t[0]]
-    nested = bool(checks)
-    scope: dict[str, Any] = {
-        "entry": run.builtin.call, "empty": np.empty, "MISS": MISS, "variant": variant,
-        "alike": alike,
-    }  # fmt: skip
-    lines = ["def direct(args):"]
-    if nested:
-        checks.insert(0, f"len(args) == {len(structures)}")
-        lines += [f"    if not ({' and '.join(checks)}):", "        return MISS"]
-    outputs = [f"o{i}" for i in range(len(run.shapes))]
-    for name, (shape, dtype) in zip(outputs, run.shapes, strict=True):
-        scope[f"d_{name}"] = dtype
-        lines.append(f"    {name} = empty({shape!r}, d_{name})")
-    for i, array in enumerate(variant.live):
-        scope[f"live{i}"] = array
-    passed = [
-        *(leaves if nested else ["*args"]),
-        *(f"live{i}" for i in range(len(variant.live))),
-        *outputs,
-    ]
-    call = f"entry({', '.join(passed)})"
-    if nested:  # a dict may have other keys
-        lines += [
-            "    try:",
-            f"        fits = {call}",
-            "    except KeyError:",
-            "        return MISS",
+    return text.function(len(given))
+
+
+class _Text:
+    """The text of one such function in the making, and the objects its names stand for."""
+
+    def __init__(self, variant: Variant):
+        assert variant.run.builtin is not None
+        self.variant = variant
+        self.scope: dict[str, Any] = {
+            "entry": variant.run.builtin, "empty": np.empty, "MISS": MISS, "alike": alike,
+            "memory": variant.run,  # code, arena and constants must outlive this function
+        }  # fmt: skip
+        self.checks: list[str] = []
+        self.leaves: list[str] = []
+        self.gifts: list[tuple[str, Any]] = []  # donated arrays: expression, (shape, dtype)
+        self.lines: list[str] = []
+
+    def take(self, arg: Any, i: int, donated: bool) -> bool:
+        """Note how argument i is taken apart; whether it can be."""
+        values, structure = flatten(arg)
+        taken = _taken_apart(structure, f"args[{i}]")
+        if taken is None:
+            return False
+        self.checks += taken[0]
+        for value, at in zip(values, taken[1], strict=True):
+            if isinstance(value, DYNAMIC):
+                self.leaves.append(at)
+                if donated and isinstance(value, np.ndarray):
+                    self.gifts.append((at, (value.shape, value.dtype)))
+            elif type(value) in STATIC:
+                kind = type(value).__name__
+                same = (
+                    "is"
+                    if kind == "NoneType"
+                    else f"is not None and type({at}) is {kind} and {at} =="
+                )
+                self.checks.append(f"{at} {same} {value!r}")
+            else:
+                return False
+        return True
+
+    def function(self, count: int) -> Callable[..., Any]:
+        """All put together, for so many arguments."""
+        variant = self.variant
+        run, graph = variant.run, variant.recording.graph
+        if self.checks:
+            self.checks.insert(0, f"len(args) == {count}")
+            self.miss_unless(" and ".join(self.checks))
+        outputs = [f"o{i}" for i in range(len(run.shapes))]
+        after = [line for i, o in enumerate(outputs) for line in self.make_output(i, o)]
+        live = [f"live{i}" for i in range(len(variant.live))]
+        self.scope.update(zip(live, variant.live, strict=True))
+        passed = [*(self.leaves if self.checks else ["*args"]), *live, *outputs]
+        self.miss_unless(f"entry({', '.join(passed)})")
+        for expected, guard in zip(variant.expected, outputs[variant.count :], strict=True):
+            self.check_guard(expected, guard)
+        self.lines += after
+        results = [
+            name if shape else f"{name}[()]"
+            for name, (shape, _) in zip(outputs[: variant.count], run.shapes, strict=False)
         ]
-        call = "fits"
-    lines += [f"    if not {call}:", "        return MISS"]
-    for i, expected in enumerate(variant.expected):
-        guard = outputs[variant.count + i]
+        assert graph.result is not None
+        text = _put_together(graph.result, results)
+        if text is None:
+            self.scope["unflatten"] = graph.result.unflatten
+            text = f"unflatten([{', '.join(results)}])"
+        body = "\n".join(f"    {line}" for line in [*self.lines, f"return {text}"])
+        exec(f"def direct(args):\n{body}", self.scope)  # noqa: S102 - made of names of our own
+        made: Callable[..., Any] = self.scope["direct"]
+        return made
+
+    def miss_unless(self, condition: str) -> None:
+        self.lines += [f"if not ({condition}):", "    return MISS"]
+
+    def make_output(self, i: int, name: str) -> list[str]:
+        """An array for an output: one that was donated, or a new one; and what to do afterwards."""
+        shape, dtype = self.variant.run.shapes[i]
+        self.scope[f"d_{name}"] = dtype
+        new = f"empty({shape!r}, d_{name})"
+        gift = next((g for g in self.gifts if g[1] == (shape, dtype)), None)
+        if gift is None or i >= self.variant.count:
+            self.lines.append(f"{name} = {new}")
+            return []
+        self.gifts.remove(gift)
+        kept = f"gifts_{name}"
+        self.scope[kept] = []
+        self.lines.append(f"{name} = {kept}.pop() if {kept} else {new}")
+        self.lines += [f"if {name} is {gift[0]}:", f"    {name} = {new}"]  # it is still in use
+        return [f"{kept}.append({gift[0]})"]
+
+    def check_guard(self, expected: np.ndarray, guard: str) -> None:
         if expected.ndim == 0 and expected.dtype.kind in "iub":
-            lines.append(f"    if {guard}.item() != {expected.item()!r}:")
+            self.miss_unless(f"{guard}.item() == {expected.item()!r}")
         else:
-            scope[f"e_{guard}"] = expected
-            lines.append(f"    if not alike(e_{guard}, {guard}):")
-        lines.append("        return MISS")
-    results = [
-        name if shape else f"{name}[()]"
-        for name, (shape, _) in zip(outputs[: variant.count], run.shapes, strict=False)
-    ]
-    assert graph.result is not None
-    text = _put_together(graph.result, results)
-    if text is None:
-        scope["unflatten"] = graph.result.unflatten
-        text = f"unflatten([{', '.join(results)}])"
-    lines.append(f"    return {text}")
-    exec("\n".join(lines), scope)  # noqa: S102 - made of names and shapes of our own
-    made: Callable[..., Any] = scope["direct"]
-    return made
+            self.scope[f"e_{guard}"] = expected
+            self.miss_unless(f"alike(e_{guard}, {guard})")
 
 
 def _keys_as_text(names: Sequence[Any]) -> list[str] | None:

@@ -15,7 +15,7 @@ from chainrule.lower.build import Program
 from chainrule.lower.fuse import Called
 from chainrule.lower.memory import ALIGNMENT
 from chainrule.lower.module import Module, module_of
-from chainrule.run.builtin import Builtin, extras, layout_is_known
+from chainrule.run.builtin import DEFINITION, builtin, extras, layout_is_known
 from chainrule.run.machine import Machine
 
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -34,10 +34,10 @@ class Executable:
         self.constants = [np.ascontiguousarray(v.params) for v in memory.constants]
         self.shapes: list[tuple[Shape, Any]] = [(r.shape, r.dtype) for r in program.results]
         self.free: list[Workspace] = []
-        self.builtin: Builtin | None = None
+        self.builtin: Any = None
         if direct and layout_is_known():
             self._space = Workspace(self)  # Python runs one such call at a time
-            self.builtin = Builtin(self.machine.address("entry"), self._space.table)
+            self.builtin = builtin(self.machine.address("entry"), self._space.table)
 
     def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         outputs = [np.empty(shape, dtype) for shape, dtype in self.shapes]
@@ -65,9 +65,9 @@ class Workspace:
         self.aligned = self.arena[start:]
         count = executable.module.first_extra
         more = extras(executable.module.dtypes)
-        self.table = np.zeros(count + len(more), np.uintp)
+        self.table = np.zeros(count + len(more) + DEFINITION, np.uintp)
         self.table[0] = self.aligned.ctypes.data
-        self.table[count:] = more
+        self.table[count : count + len(more)] = more
         self.address = self.table.ctypes.data
         first = 1 + len(memory.inputs) + len(memory.outputs)
         for i, constant in enumerate(executable.constants):
