@@ -95,6 +95,13 @@ class _Text:
         if self.checks:
             self.checks.insert(0, f"len(args) == {count}")
             self.miss_unless(" and ".join(self.checks))
+        if self.gifts:
+            used, given = (
+                ", ".join(f"id({at})" for at in some)
+                for some in (self.leaves, [at for at, _ in self.gifts])
+            )
+            self.lines.append(f"used = {{{used}}}")
+            self.lines.append(f"once = len({{{given}}}) == {len(self.gifts)}")
         outputs = [f"o{i}" for i in range(len(run.shapes))]
         after = [line for i, o in enumerate(outputs) for line in self.make_output(i, o)]
         live = [f"live{i}" for i in range(len(variant.live))]
@@ -134,8 +141,9 @@ class _Text:
         kept = f"gifts_{name}"
         self.scope[kept] = []
         self.lines.append(f"{name} = {kept}.pop() if {kept} else {new}")
-        self.lines += [f"if {name} is {gift[0]}:", f"    {name} = {new}"]  # it is still in use
-        return [f"{kept}.append({gift[0]})"]
+        self.lines += [f"if id({name}) in used:", f"    {name} = {new}"]  # it is given again
+        # No memory twice: an array that is given twice, or a view.
+        return [f"if once and {gift[0]}.base is None:", f"    {kept}.append({gift[0]})"]
 
     def check_guard(self, expected: np.ndarray, guard: str) -> None:
         if expected.ndim == 0 and expected.dtype.kind in "iub":
@@ -166,7 +174,7 @@ def _taken_apart(structure: Structure, whole: str) -> tuple[list[str], list[str]
         if keys is None:
             return None
         checks.append(f"type({at}) is {entry.cls.__name__} and len({at}) == {len(keys)}")
-        if entry.cls is dict and len(keys) > 1:  # filled in another order, it is iterated so
+        if entry.cls is dict and keys:  # filled in another order, it is iterated so
             checks.append(f"[*{at}] == {list(entry.filled)!r}")
         pending += [f"{at}[{key}]" for key in reversed(keys)]
     return checks, leaves
