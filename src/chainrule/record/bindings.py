@@ -84,6 +84,11 @@ class Outside:
         """None if everything is bound as it was; else words for what was rebound."""
         return None if self._as_before() else self._rebound()
 
+    def arrays(self) -> list[np.ndarray]:
+        """The arrays among the values, each once."""
+        values = (b.expected for b in self._bindings)
+        return list({id(v): v for v in values if isinstance(v, np.ndarray)}.values())
+
     def _expect(self, bindings: tuple[Binding, ...]) -> None:
         groups = [tuple(b for b in bindings if b.how is how) for how in HOWS]
         values: list[Any] = []

@@ -100,6 +100,20 @@ def specialised(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, An
     return Recording(graph, guards, live, constants)
 
 
+def same_recording(a: Recording, b: Recording) -> bool:
+    """Whether two recordings do the same with the same constants."""
+    try:
+        twin = _twins(a.graph, b.graph)
+    except CompileError:
+        return False
+    constants = all(
+        twin[leaf] in b.constants and _equal(value, b.constants[twin[leaf]])
+        for leaf, value in a.constants.items()
+        if leaf in twin
+    )
+    return constants and [twin.get(g.node) for g in a.guards] == [g.node for g in b.guards]
+
+
 def _same_memory(a: np.ndarray, b: np.ndarray) -> bool:
     """One array, or twice the same view of one that was there before; both are alive."""
     if a is b:

@@ -17,8 +17,9 @@ from chainrule.errors import ArgumentError, ChainruleError, CompileError
 from chainrule.lower.build import Program
 from chainrule.record.bindings import PLAIN, Outside
 from chainrule.record.outside import watch
-from chainrule.record.specialise import Recording, specialised
+from chainrule.record.specialise import Recording, same_recording, specialised
 from chainrule.record.variable import Variable
+from chainrule.run.contents import Contents
 from chainrule.run.direct import DYNAMIC, MISS, alike, direct_call
 from chainrule.run.program import Executable
 
@@ -31,12 +32,14 @@ class Variant:
         recording: Recording,
         given: Sequence[Any],
         objects: Outside,
+        contents: Contents,
         donated: Sequence[int] = (),
         recorded: float = 0.0,
     ):
         start = perf_counter()
         self.recording = recording
         self.objects = objects  # among the arguments, as they were
+        self.contents = contents  # of arrays outside
         graph = recording.graph
         guards = [g.node for g in recording.guards]
         self.program = Program(graph, guards, recording.constants)
@@ -52,9 +55,9 @@ class Variant:
 
     def __call__(self, leaves: list[np.ndarray]) -> Any:
         """The result, or MISS where another path is to be taken."""
-        if self.objects.changed() is not None or self.live_forms != [
-            (a.shape, a.dtype) for a in self.live
-        ]:
+        if self.objects.changed() is not None or self.contents.changed():
+            return MISS
+        if self.live_forms != [(a.shape, a.dtype) for a in self.live]:
             return MISS
         outputs = self._outputs(leaves)
         for expected, found in zip(self.expected, outputs[self.count :], strict=True):
@@ -126,7 +129,14 @@ class Compiled:
             found = self._known(variants, key, leaves)  # another thread may have recorded it
             if found is not MISS:
                 return found
-            variant = self._record(args, kwargs)
+            recording, every, spent = self._recorded(args, kwargs)
+            if self._forgiven(variants.get(key, ()), recording):
+                found = self._known(variants, key, leaves)
+                if found is not MISS:
+                    return found
+            objects = watch(tuple(v for v in flatten(every)[0] if not _is_value(v)))
+            contents = Contents(self.outside.arrays())
+            variant = Variant(recording, every, objects, contents, self.donate, spent)
             found = variant.first(leaves)
             variants.setdefault(key, []).insert(0, variant)
             self._prefer(variant, variants)
@@ -153,7 +163,19 @@ class Compiled:
             if variants is self.variants:
                 self.direct = variant.direct
 
-    def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
+    @staticmethod
+    def _forgiven(variants: Sequence[Variant], recording: Recording) -> bool:
+        """Whether a path only missed because of numbers that it does not rest on."""
+        for variant in variants:
+            if variant.contents.changed() and same_recording(variant.recording, recording):
+                variant.contents.forgive()
+                return True
+        return False
+
+    def _recorded(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Recording, tuple[Any, ...], float]:
+        """The function recorded, all arguments in order, and how long that took."""
         names = list(kwargs)
 
         def positional(*every: Any) -> Any:
@@ -163,9 +185,7 @@ class Compiled:
         every = (*args, *kwargs.values())
         start = perf_counter()
         recording = specialised(f, every, {})
-        spent = perf_counter() - start
-        objects = tuple(v for v in flatten(every)[0] if not _is_value(v))
-        return Variant(recording, every, watch(objects), self.donate, spent)
+        return recording, every, perf_counter() - start
 
     report = late("chainrule.view.compiled", "report_text")
     ir = late("chainrule.view.compiled", "ir_text")

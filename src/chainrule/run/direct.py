@@ -102,6 +102,9 @@ class _Text:
             )
             self.lines.append(f"used = {{{used}}}")
             self.lines.append(f"once = len({{{given}}}) == {len(self.gifts)}")
+        if variant.contents.marks:
+            self.scope["contents"] = variant.contents
+            self.miss_unless("not contents.changed()")
         outputs = [f"o{i}" for i in range(len(run.shapes))]
         after = [line for i, o in enumerate(outputs) for line in self.make_output(i, o)]
         live = [f"live{i}" for i in range(len(variant.live))]
