@@ -324,7 +324,6 @@ def test_python_integers_are_part_of_the_form():
     f.agrees(X, 1, recordings=2)
 
 
-@pytest.mark.xfail(reason="a Python float argument is recorded as a float64, which NumPy's is not")
 def test_a_python_float_does_not_widen_float32():
     def step(w, rate):
         return w - rate * cr.grad(lambda w: np.sum(w * w))(w)
@@ -610,7 +609,6 @@ def test_arrays_outside_of_any_layout():
         table += 1
 
 
-@pytest.mark.xfail(reason="a Variable of outside is taken for a constant, though it can be written")
 def test_a_variable_outside():
     v = cr.variable(np.ones(3))
     fast = cr.compile(lambda x: x * v)

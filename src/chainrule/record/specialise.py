@@ -37,6 +37,7 @@ class Recording:
     guards: tuple[Guard, ...]
     live: dict[Node, np.ndarray]
     constants: dict[Node, np.ndarray]
+    variables: tuple[tuple[Variable, Node], ...]  # of outside, as constants; and their nodes then
 
 
 class GuardedTrace(Trace):
@@ -49,6 +50,7 @@ class GuardedTrace(Trace):
         super().__init__()
         self.reads: dict[Node, Any] = {}
         self.arrays: dict[int, tuple[Node, np.ndarray]] = {}
+        self.variables: dict[Node, Variable] = {}
 
     def read(self, variable: Variable) -> None:
         self.reads.setdefault(self.node_of(variable), np.array(variable._value))
@@ -56,6 +58,12 @@ class GuardedTrace(Trace):
     def leaf_for(self, value: Any, name: str, bare: bool) -> Any:
         """Integers stay what they are: sizes, axes, counts.  They belong to the form of a call."""
         return value if type(value) is int else super().leaf_for(value, name, bare)
+
+    def node_of(self, variable: Variable) -> Node:
+        node = super().node_of(variable)
+        if node is not variable.node:  # it was there before, and may be assigned to
+            self.variables[variable.node] = variable
+        return node
 
     def operand(self, arg: Any) -> Any:
         if type(arg) is Variable:
@@ -97,7 +105,8 @@ def specialised(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, An
     guards = tuple(
         Guard(node, value) for node, value in first.reads.items() if node not in constants
     )
-    return Recording(graph, guards, live, constants)
+    variables = tuple((v, node) for node, v in first.variables.items())
+    return Recording(graph, guards, live, constants, variables)
 
 
 def same_recording(a: Recording, b: Recording) -> bool:

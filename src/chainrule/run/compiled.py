@@ -135,7 +135,7 @@ class Compiled:
                 if found is not MISS:
                     return found
             objects = watch(tuple(v for v in flatten(every)[0] if not _is_value(v)))
-            contents = Contents(self.outside.arrays())
+            contents = Contents(self.outside.arrays(), recording.variables)
             variant = Variant(recording, every, objects, contents, self.donate, spent)
             found = variant.first(leaves)
             variants.setdefault(key, []).insert(0, variant)
@@ -182,7 +182,8 @@ class Compiled:
             return self.f(*every[: len(args)], **dict(zip(names, every[len(args) :], strict=True)))
 
         f = positional if kwargs else self.f
-        every = (*args, *kwargs.values())
+        values, structure = flatten((*args, *kwargs.values()))
+        every = structure.unflatten(list(_promoted(values)))
         start = perf_counter()
         recording = specialised(f, every, {})
         return recording, every, perf_counter() - start
@@ -196,7 +197,7 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | No
     values, structure = flatten((args, kwargs) if kwargs else args)
     leaves: list[np.ndarray] = []
     static: list[Any] = []
-    for value in values:
+    for value in _promoted(values):
         if isinstance(value, Variable):
             return None, None
         if isinstance(value, DYNAMIC):
@@ -217,6 +218,14 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | No
             f"can be hashed; got a {type(odd).__name__}"
         ) from None
     return leaves, key
+
+
+def _promoted(values: Sequence[Any]) -> Sequence[Any]:
+    """Python's numbers among float32 arrays as float32: in NumPy they widen nothing."""
+    kinds = {v.dtype for v in values if isinstance(v, np.ndarray) and v.dtype.kind == "f"}
+    if kinds != {np.dtype(np.float32)}:
+        return values
+    return [np.float32(v) if type(v) is float else v for v in values]
 
 
 def _is_value(value: Any) -> bool:

@@ -8,11 +8,13 @@ that gives the same graph, the array's numbers are in no constant and it is not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from chainrule.core.node import Node
+from chainrule.record.variable import Variable
 from chainrule.record.watch import fingerprint
 
 LARGE = 2**16  # bytes from which on only a sample is compared
@@ -20,13 +22,19 @@ SAMPLE = 256  # numbers
 
 
 class Contents:
-    """Arrays, and what they held."""
+    """Arrays, and what they held; Variables, and the nodes they had."""
 
-    def __init__(self, arrays: Iterable[np.ndarray]):
+    def __init__(self, arrays: Iterable[np.ndarray], variables: Sequence[tuple[Variable, Node]]):
         self.marks = [(array, _mark(array)) for array in arrays if array.dtype.kind in "fciub"]
+        self.variables = variables
+
+    def __bool__(self) -> bool:
+        return bool(self.marks or self.variables)
 
     def changed(self) -> bool:
         """Whether any holds something else now."""
+        if any(variable.node is not node for variable, node in self.variables):
+            return True
         return any(_mark(array) != mark for array, mark in self.marks)
 
     def forgive(self) -> None:

@@ -102,7 +102,7 @@ class _Text:
             )
             self.lines.append(f"used = {{{used}}}")
             self.lines.append(f"once = len({{{given}}}) == {len(self.gifts)}")
-        if variant.contents.marks:
+        if variant.contents:
             self.scope["contents"] = variant.contents
             self.miss_unless("not contents.changed()")
         outputs = [f"o{i}" for i in range(len(run.shapes))]
