@@ -111,7 +111,7 @@ def seconds(function: str, name: str, ops: int, options: Options) -> float | str
         f"print(json.dumps(workload.{function}({name!r}, {ops})))"
     )
     with tempfile.TemporaryDirectory() as cache:
-        cold = {"XDG_CACHE_HOME": cache, "CHAINRULE_CACHE_DIR": cache}
+        cold = {"XDG_CACHE_HOME": cache, "CHAINRULE_CACHE": "off"}
         try:
             run = subprocess.run(
                 [sys.executable, "-c", code],
