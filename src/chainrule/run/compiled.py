@@ -20,7 +20,7 @@ from chainrule.record.outside import watch
 from chainrule.record.specialise import Recording, same_recording, specialised
 from chainrule.record.variable import Variable
 from chainrule.run.contents import Contents
-from chainrule.run.direct import DYNAMIC, MISS, alike, direct_call
+from chainrule.run.direct import DYNAMIC, MISS, NUMPY, alike, direct_call
 from chainrule.run.program import Executable
 
 
@@ -222,7 +222,7 @@ def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | No
 
 def _promoted(values: Sequence[Any]) -> Sequence[Any]:
     """Python's numbers among float32 arrays as float32: in NumPy they widen nothing."""
-    kinds = {v.dtype for v in values if isinstance(v, np.ndarray) and v.dtype.kind == "f"}
+    kinds = {v.dtype for v in values if isinstance(v, NUMPY) and v.dtype.kind == "f"}
     if kinds != {np.dtype(np.float32)}:
         return values
     return [np.float32(v) if type(v) is float else v for v in values]

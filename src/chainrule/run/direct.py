@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from chainrule.run.compiled import Variant
 
 MISS: Any = object()
-DYNAMIC = (np.ndarray, np.generic, float, complex)  # what is passed to machine code
+NUMPY = (np.ndarray, np.generic)
+DYNAMIC = (*NUMPY, float, complex)  # what is passed to machine code
 STATIC = (int, bool, str, bytes, type(None))  # what can be written down
 
 
@@ -44,6 +45,7 @@ def direct_call(
     for i, arg in enumerate(given):
         if not text.take(arg, i, i in donated):
             return None
+    text.tell_floats()
     if len(variant.recording.graph.leaves) != len(text.leaves):
         return None
     return text.function(len(given))
@@ -62,6 +64,7 @@ class _Text:
         self.checks: list[str] = []
         self.leaves: list[str] = []
         self.gifts: list[tuple[str, Any]] = []  # donated arrays: expression, (shape, dtype)
+        self.numbers: list[tuple[str, Any]] = []  # NumPy's: expression, value
         self.lines: list[str] = []
 
     def take(self, arg: Any, i: int, donated: bool) -> bool:
@@ -74,6 +77,8 @@ class _Text:
         for value, at in zip(values, taken[1], strict=True):
             if isinstance(value, DYNAMIC):
                 self.leaves.append(at)
+                if isinstance(value, NUMPY):
+                    self.numbers.append((at, value))
                 if donated and isinstance(value, np.ndarray):
                     self.gifts.append((at, (value.shape, value.dtype)))
             elif type(value) in STATIC:
@@ -87,6 +92,12 @@ class _Text:
             else:
                 return False
         return True
+
+    def tell_floats(self) -> None:
+        """Beside float32, a float of Python's is another form of call than a float64 of NumPy's."""
+        if any(v.dtype == np.float32 for _, v in self.numbers):
+            wide = [at for at, v in self.numbers if v.dtype == np.float64 and not v.ndim]
+            self.checks += [f"type({at}) is not float" for at in wide]
 
     def function(self, count: int) -> Callable[..., Any]:
         """All put together, for so many arguments."""
