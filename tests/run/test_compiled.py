@@ -2,11 +2,14 @@
 
 import collections
 import dataclasses
+import functools
+import gc
 import itertools
 import random
 import threading
 import time
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -897,6 +900,30 @@ def test_looking_into_a_compiled_function(fast):
     assert "test_compiled.py" in text
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_debugging_looks_into_a_compiled_function():
+    root = cr.compile(cr.grad(lambda x: np.sum(np.sqrt(x))))
+    for _ in range(2):
+        with cr.debug(), pytest.raises(cr.NonFiniteGradient, match=r"np\.sqrt\(x\)"):
+            root(np.array([0.0, 1.0]))
+        np.testing.assert_array_equal(root(np.array([0.0, 1.0])), [np.inf, 0.5])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda k: np.sin,
+        lambda k: functools.partial(np.power, 2.0),
+        lambda k: types.SimpleNamespace(f=lambda x: x * k).f,
+        lambda k: cr.sigmoid,
+        lambda k: cr.grad(np.sin),
+    ],
+)
+def test_whatever_can_be_called(make):
+    f = make(3.0)
+    close(cr.compile(f)(0.7), np.float64(f(0.7)))
+
+
 def test_a_compiled_function_has_the_name_and_the_words_of_its_own(fast):
     assert fast.__name__ == "loss"
     assert fast.__wrapped__ is loss
@@ -967,6 +994,22 @@ def test_donated_arrays_that_cannot_be_written():
     for w in (X.copy(), frozen, X.copy(), X.copy()):
         close(fast(w), X + 1)
     np.testing.assert_array_equal(frozen, X)
+
+
+def test_nothing_is_kept_of_a_call():
+    """Neither arguments and results, nor the function itself once it is dropped."""
+    fast = cr.compile(lambda x: (x * 2, np.sort(x)))
+    held = []
+    for _ in range(2):
+        x = X.copy()
+        held += [weakref.ref(a) for a in (x, *fast(x))]
+    del x
+    gc.collect()
+    assert [ref() for ref in held] == [None] * 6
+    held = weakref.ref(fast)
+    del fast
+    gc.collect()
+    assert held() is None
 
 
 def test_arguments_are_not_written():

@@ -18,6 +18,7 @@ from chainrule.lower.build import Program
 from chainrule.record.bindings import PLAIN, Outside
 from chainrule.record.outside import watch
 from chainrule.record.specialise import Recording, same_recording, specialised
+from chainrule.record.state import current
 from chainrule.record.variable import Variable
 from chainrule.run.contents import Contents
 from chainrule.run.direct import DYNAMIC, MISS, NUMPY, alike, direct_call
@@ -108,6 +109,8 @@ class Compiled:
         update_wrapper(self, f, updated=())  # cr.grad(fast) has the attributes of `fast`
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if current.get().debug is not None:  # which looks at every gradient on the way
+            return self.f(*args, **kwargs)
         if self.outside.changed() is not None:
             with self._lock:
                 self.variants, self.direct, self.outside = {}, None, watch(self.f)
@@ -127,20 +130,7 @@ class Compiled:
             return found
         with self._lock:
             found = self._known(variants, key, leaves)  # another thread may have recorded it
-            if found is not MISS:
-                return found
-            recording, every, spent = self._recorded(args, kwargs)
-            if self._forgiven(variants.get(key, ()), recording):
-                found = self._known(variants, key, leaves)
-                if found is not MISS:
-                    return found
-            objects = watch(tuple(v for v in flatten(every)[0] if not _is_value(v)))
-            contents = Contents(self.outside.arrays(), recording.variables)
-            variant = Variant(recording, every, objects, contents, self.donate, spent)
-            found = variant.first(leaves)
-            variants.setdefault(key, []).insert(0, variant)
-            self._prefer(variant, variants)
-        return found
+            return self._new(args, kwargs, variants, key, leaves) if found is MISS else found
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -156,6 +146,28 @@ class Compiled:
                 self._prefer(variant, variants)
                 return found
         return MISS
+
+    def _new(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        variants: Variants,
+        key: Any,
+        leaves: list[np.ndarray],
+    ) -> Any:
+        """The result by a path recorded on this call."""
+        recording, every, spent = self._recorded(args, kwargs)
+        if self._forgiven(variants.get(key, ()), recording):
+            found = self._known(variants, key, leaves)
+            if found is not MISS:
+                return found
+        objects = watch(tuple(v for v in flatten(every)[0] if not _is_value(v)))
+        contents = Contents(self.outside.arrays(), recording.variables)
+        variant = Variant(recording, every, objects, contents, self.donate, spent)
+        found = variant.first(leaves)
+        variants.setdefault(key, []).insert(0, variant)
+        self._prefer(variant, variants)
+        return found
 
     def _prefer(self, variant: Variant, variants: Variants) -> None:
         """Try this path first, unless something outside was rebound meanwhile."""

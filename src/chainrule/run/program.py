@@ -50,6 +50,7 @@ class Executable:
         for call, part in zip(self.module.calls, self.parts[1:], strict=True):
             space.interpret(call)
             part(space.address)
+        space.arrays = []  # they are the caller's, to keep or to drop
         self.free.append(space)
         return outputs
 
