@@ -543,14 +543,16 @@ def test_a_global(monkeypatch):
     TABLE[0] = 7.0
     f.agrees(X, recordings=2)  # once, to see whether it is in a constant
     assert f(X)[0] == 8.0
-    TABLE[0] = 8.0
-    f.agrees(X, recordings=2)
-    monkeypatch.setitem(here, "FACTOR", 3.0)
+    TABLE[:] = 8.0
     f.agrees(X, recordings=3)
-    monkeypatch.setitem(here, "TABLE", np.zeros(3))
+    TABLE[:] = 9.0  # every number was another, and the graph the same: it is in no constant
+    f.agrees(X, recordings=3)
+    monkeypatch.setitem(here, "FACTOR", 3.0)
     f.agrees(X, recordings=4)
-    TABLE[1] = 5.0
+    monkeypatch.setitem(here, "TABLE", np.zeros(3))
     f.agrees(X, recordings=5)
+    TABLE[1] = 5.0
+    f.agrees(X, recordings=6)
 
 
 def test_a_closure():
@@ -581,7 +583,7 @@ def test_an_attribute_and_an_item():
 
 @pytest.mark.parametrize("view", [lambda a: a[0], lambda a: a.T, lambda a: a[:, ::2].reshape(3, 2)])
 def test_a_view_of_an_array_outside(view):
-    table = np.arange(12.0).reshape(3, 4)
+    table = np.arange(1.0, 13.0).reshape(3, 4)
     f = Counted(lambda x: np.sum(view(table) * x))
     f.agrees(2.0, recordings=1)
     table *= 3.0
@@ -601,7 +603,6 @@ def test_what_is_computed_of_an_array_outside(f):
     close(fast(X), f(table, X))
 
 
-@pytest.mark.xfail(reason="once a change made no difference, the array is not looked at again")
 def test_what_is_computed_of_an_array_outside_and_changes_later():
     table = np.arange(3.0)
     fast = cr.compile(lambda x: x * table.max())
@@ -611,7 +612,6 @@ def test_what_is_computed_of_an_array_outside_and_changes_later():
     close(fast(X), X * table.max())
 
 
-@pytest.mark.xfail(reason="of a large array only a sample is compared")
 def test_what_is_computed_of_a_large_array_outside():
     table = np.zeros(100_000)
     fast = cr.compile(lambda x: x + table.sum())

@@ -162,7 +162,8 @@ class Compiled:
             if found is not MISS:
                 return found
         objects = watch(tuple(v for v in flatten(every)[0] if not _is_value(v)))
-        contents = Contents(self.outside.arrays(), recording.variables)
+        live = list(recording.live.values())
+        contents = Contents(self.outside.arrays(), live, recording.variables)
         variant = Variant(recording, every, objects, contents, self.donate, spent)
         found = variant.first(leaves)
         variants.setdefault(key, []).insert(0, variant)

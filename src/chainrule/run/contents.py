@@ -2,8 +2,9 @@
 
 An array that meets a Variable is an input, and read anew in every call.  But plain NumPy may also
 have computed with it (`x * table.max()`), and then a number of it is a constant of the recording.
-Which of the two it was is found out when it first changes: the function is recorded again, and if
-that gives the same graph, the array's numbers are in no constant and it is not looked at again.
+So a change of any array is noticed, and the function recorded again.  Where that gives the same
+graph although every number of an input has changed, the array is in no constant and is not looked
+at again.  What is no input is compared whole in every call; of a large input a sample is.
 """
 
 from __future__ import annotations
@@ -17,33 +18,64 @@ from chainrule.core.node import Node
 from chainrule.record.variable import Variable
 from chainrule.record.watch import fingerprint
 
-LARGE = 2**16  # bytes from which on only a sample is compared
-SAMPLE = 256  # numbers
+SAMPLE = 512  # numbers of an input that are compared
+
+
+class Held:
+    """One array, and what it held."""
+
+    def __init__(self, array: np.ndarray, is_input: bool):
+        self.array, self.is_input = array, is_input
+        self.renew()
+
+    def renew(self) -> None:
+        self.mark: Any = self._now()
+
+    def _now(self) -> Any:
+        if not self.is_input:
+            return fingerprint(self.array)
+        step = max(self.array.size // SAMPLE, 1)
+        return np.array(self.array.flat[::step] if step > 1 else self.array)
+
+    def changed(self) -> bool:
+        now = self._now()
+        if not self.is_input:
+            return bool(now != self.mark)
+        return now.shape != self.mark.shape or now.tobytes() != self.mark.tobytes()
+
+    def all_changed(self) -> bool:
+        """Whether no number of an input that is compared is what it was."""
+        now = self._now()
+        return self.is_input and (now.shape != self.mark.shape or not np.any(now == self.mark))
 
 
 class Contents:
     """Arrays, and what they held; Variables, and the nodes they had."""
 
-    def __init__(self, arrays: Iterable[np.ndarray], variables: Sequence[tuple[Variable, Node]]):
-        self.marks = [(array, _mark(array)) for array in arrays if array.dtype.kind in "fciub"]
+    def __init__(
+        self,
+        arrays: Iterable[np.ndarray],
+        inputs: Sequence[np.ndarray],
+        variables: Sequence[tuple[Variable, Node]],
+    ):
+        self.held = [
+            Held(a, any(np.may_share_memory(a, b) for b in inputs))
+            for a in arrays
+            if a.dtype.kind in "fciub" and a.size
+        ]
         self.variables = variables
 
     def __bool__(self) -> bool:
-        return bool(self.marks or self.variables)
+        return bool(self.held or self.variables)
 
     def changed(self) -> bool:
         """Whether any holds something else now."""
         if any(variable.node is not node for variable, node in self.variables):
             return True
-        return any(_mark(array) != mark for array, mark in self.marks)
+        return any(held.changed() for held in self.held)
 
     def forgive(self) -> None:
-        """Forget those that have changed: nothing rests on what they hold."""
-        self.marks[:] = [(array, mark) for array, mark in self.marks if _mark(array) == mark]
-
-
-def _mark(array: np.ndarray) -> Any:
-    if array.nbytes <= LARGE:
-        return fingerprint(array)
-    flat = array.reshape(-1) if array.flags.c_contiguous else array.flat
-    return flat[:: max(array.size // SAMPLE, 1)].tobytes()
+        """The recording is the same: forget inputs that are other numbers throughout."""
+        self.held[:] = [held for held in self.held if not held.all_changed()]
+        for held in self.held:
+            held.renew()
