@@ -8,7 +8,7 @@ fixed, and the error grows slowly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from chainrule.lower.folds import Folds, neutral
@@ -155,7 +155,7 @@ class _Emitter(Folds):
         for index, known in self.rows:
             self.index.append(index)
             self.known = known
-            here = self._computed(at, mask)
+            (here,) = self._computed([at], mask)
             for fold in nest.folds:
                 terms[fold].append(self._operand(fold.value, 0, here, nest.lanes))
             self.index.pop()
@@ -226,10 +226,10 @@ class _Emitter(Folds):
 
         def one_block(i: str, names: list[str]) -> list[str]:
             at = code.put(f"mul i64 {i}, {nest.lanes * unroll}")
-            found = []
-            for u in range(unroll):
-                here = code.put(f"add i64 {at}, {u * nest.lanes}") if u else at
-                found.append(self._body(here, None))
+            places = [
+                code.put(f"add i64 {at}, {u * nest.lanes}") if u else at for u in range(unroll)
+            ]
+            found = self._bodies(places)
             return [
                 self._combine(f, names[j * unroll + u], found[u][f], nest.lanes)
                 for j, f in enumerate(folding)
@@ -267,26 +267,43 @@ class _Emitter(Folds):
         totals = self._loop("0", str(-(-blocks // CHUNK)), outer, one_chunk)
         return dict(zip(folding, totals, strict=True))
 
-    def _computed(self, at: str, mask: str | None) -> dict[Any, str]:
-        """One vector of every value of the innermost loop, with what is written of them."""
+    def _computed(self, places: Sequence[str], mask: str | None) -> list[dict[Any, str]]:
+        """Vectors of every value of the innermost loop, with what is written of them.
+
+        Several are computed in turns, instruction by instruction: a chain of operations waits for
+        itself, but not for its neighbour.
+        """
         nest, lanes = self.nest, self.nest.lanes
-        here: dict[Any, str] = {}
+        every: list[dict[Any, str]] = [{} for _ in places]
         for key, place in nest.reads.items():
             if self.level_of[key] == self.depth:
-                here[key] = self._load(place, at, lanes, mask)
+                for here, at in zip(every, places, strict=True):
+                    here[key] = self._load(place, at, lanes, mask)
         for v in nest.body:
             if v.kind == "map" and self.level_of[v] == self.depth:
-                here[v] = self._applied(v, here, lanes)
+                for here in every:
+                    here[v] = self._applied(v, here, lanes)
         for v, place in nest.writes.items():
-            self._store(place, self._vector(v, here), at, lanes, mask)
-        return here
+            for here, at in zip(every, places, strict=True):
+                self._store(place, self._vector(v, here), at, lanes, mask)
+        return every
+
+    def _bodies(self, places: Sequence[str]) -> list[dict[Fold, str]]:
+        """Several vectors of everything."""
+        if self.rows:
+            return [self._row_bodies(at, None) for at in places]
+        computed = self._computed(places, None)
+        return [self._folded(at, None, here) for at, here in zip(places, computed, strict=True)]
 
     def _body(self, at: str, mask: str | None) -> dict[Fold, str]:
         """One vector of everything; per fold of the innermost loop what it adds."""
         if self.rows:
             return self._row_bodies(at, mask)
+        (here,) = self._computed([at], mask)
+        return self._folded(at, mask, here)
+
+    def _folded(self, at: str, mask: str | None, here: dict[Any, str]) -> dict[Fold, str]:
         nest, lanes = self.nest, self.nest.lanes
-        here = self._computed(at, mask)
         found: dict[Fold, str] = {}
         for fold in nest.folds:
             term = self._operand(fold.value, 0, here, lanes)

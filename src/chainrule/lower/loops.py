@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from chainrule.lower.fuse import Kernel
+from chainrule.lower.scalars import SCALARS
 from chainrule.lower.values import SINGLE, Access, Value, strides_of
 
 REGISTER = 64  # bytes of a vector
@@ -127,6 +128,18 @@ def _join_axes(nest: Nest) -> None:
     _rearranged(nest, groups)
 
 
+def _waits_for_itself(nest: Nest) -> bool:
+    """Whether the body is a long chain of operations with little to hold beside it."""
+    chain = [v for v in nest.body if v.kind == "map"]
+    if len(nest.reads) + len(nest.writes) > 4 or not 8 <= len(chain) <= 250:
+        return False
+    depth: dict[Value, int] = {}
+    for v in chain:
+        depth[v] = 1 + max((depth.get(a, 0) for a, _ in v.args), default=0)
+    simple = all(v.params in SCALARS for v in chain)
+    return simple and 2 * max(depth.values()) >= len(chain)
+
+
 def _choose_vector_axis(nest: Nest) -> None:
     if not nest.extents:
         return
@@ -152,7 +165,9 @@ def _choose_vector_axis(nest: Nest) -> None:
         lanes //= 2
     nest.lanes = lanes
     folds_inside = any(rank - 1 in f.axes for f in nest.folds)
-    if folds_inside and len(nest.body) <= 24 and n >= 8 * lanes:
+    if (folds_inside and len(nest.body) <= 24 and n >= 8 * lanes) or (
+        n >= 8 * lanes and _waits_for_itself(nest)
+    ):
         nest.unroll = 4
     summed_rows = rank > 1 and all(
         rank - 2 in f.axes and rank - 1 not in f.axes for f in nest.folds
