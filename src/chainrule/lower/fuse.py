@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chainrule.lower.arrays import Call, Move
-from chainrule.lower.values import KNOWN, Access, Dim, Value, ordered, pointwise, strides_of
+from chainrule.lower.values import KNOWN, Access, Value, ordered, pointwise, strides_of
 
 LONGEST = 400  # values of one kernel: a longer one has too few registers
 CHEAP = frozenset({
@@ -228,7 +228,6 @@ class _Planner:
     def _read_by_kernel(self, kernel: Kernel, k: int) -> None:
         """Everything below runs after this: reads are known, so recomputing can be decided."""
         needed = [v for v in kernel.body if v in kernel.stored or v.kind == "reduce"]
-        used: dict[Value, None] = dict.fromkeys(needed)
         body: list[Value] = []
         stack = [(v, False) for v in reversed(needed)]
         done: set[Value] = set()
@@ -249,7 +248,6 @@ class _Planner:
                 elif a.kind != "constant" or a.size > 1:
                     self._store(root(a))
         kernel.body = body
-        del used
 
     def _cheaper_again(self, a: Value, k: int) -> bool:
         """Whether computing a value again from what is in memory costs less than keeping it."""
@@ -301,21 +299,4 @@ def matrix_strides(
         return offset, batch, row, column
     if row == 1 and (column >= rows or columns == 1):
         return offset, batch, row, column
-    if rows > 1 and columns > 1:
-        return None
     return None
-
-
-__all__ = [
-    "Called",
-    "Dim",
-    "Scatter",
-    "Kernel",
-    "Piece",
-    "Plan",
-    "Product",
-    "Step",
-    "fused",
-    "matrix_strides",
-    "root",
-]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from chainrule.core.text import graph_text
-from chainrule.lower.fuse import Called, Kernel, Piece, Product, Scatter
+from chainrule.lower.fuse import Called, Kernel, Piece, Product, Scatter, root
 from chainrule.lower.loops import Nest
+from chainrule.lower.memory import reads_and_writes
+from chainrule.lower.stream import Region
 from chainrule.lower.values import KNOWN, Value, program_text
 from chainrule.run.compiled import Compiled, Variant
 
@@ -31,11 +34,20 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
     steps, flops, moved = [], 0, 0
     for k, step in enumerate(module.plan.steps):
         text, f, b = _step_text(k, step, module.nests.get(f"step{k}"))
+        region = next((r for r in module.plan.regions if r.first <= k <= r.last), None)
+        if region is not None:
+            f = f * region.rows // region.tile
+            b = 0
+            if k == region.first:
+                b = _moved_by_tiles(module.plan.steps[k : region.last + 1], region)
+                last = f"steps {k} to {region.last}"
+                steps.append(f"  {last} for {region.tile:,} of {region.rows:,} rows at a time")
         flops, moved = flops + f, moved + b
         steps.append(text)
+    nodes = len(variant.recording.graph)
     seconds = ", ".join(f"{what} {1e3 * t:.0f} ms" for what, t in variant.seconds.items())
     lines = [
-        f"{name}, path {number}: {len(variant.recording.graph)} nodes in {len(steps)} steps",
+        f"{name}, path {number}: {nodes} nodes in {len(module.plan.steps)} steps",
         f"  inputs      {inputs or 'none'}",
         f"  guards      {len(variant.expected)}",
         *steps,
@@ -80,6 +92,12 @@ def _step_text(k: int, step: Any, nest: Nest | None) -> tuple[str, int, int]:
     unrolled = f", {nest.unroll} at once" if nest.unroll > 1 else ""
     fused = " ".join(_called(v) for v in step.body)
     return f"{head}kernel {loops}{lanes}{unrolled}: {fused}", flops, moved
+
+
+def _moved_by_tiles(steps: Sequence[Any], region: Region) -> int:
+    """What steps that run by tiles bring from memory: the rest stays in the cache."""
+    values = {root(v): None for s in steps for part in reads_and_writes(s) for v in part}
+    return sum(v.nbytes for v in values if v not in region.local)
 
 
 def _called(v: Value) -> str:
