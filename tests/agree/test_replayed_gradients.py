@@ -356,3 +356,13 @@ def test_transforms_inside_transforms():
     for f in (hessian, jacobian, lambda x: np.sum(np.maximum(cr.grad(inner)(x), 0.5))):
         assert_replayed(f, (UP,), (DOWN,))
         assert_replayed(cr.grad(f), (UP,), (DOWN,))
+
+
+@pytest.mark.parametrize("square", [lambda r: r**2, lambda r: r * r, np.square])
+def test_the_square_of_a_root_has_its_slope_at_zero_too(square):
+    def f(x):
+        return square(np.sqrt(x))
+
+    graph = cr.trace(cr.grad(f), 2.0)
+    assert graph.forward(0.0).outputs == cr.grad(f)(0.0) == 1.0
+    assert graph.forward(3.0).outputs == 1.0

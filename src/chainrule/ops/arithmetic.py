@@ -41,15 +41,14 @@ def _is_mask(value: Any) -> bool:
 
 def is_root(node: Any) -> bool:
     """Whether a recorded node is a square root whose argument is differentiated."""
-    return (
-        node.rule is not None and node.rule.op is sqrt and bool(node.parents) and node.args is None
-    )
+    return node.rule is not None and node.rule.op is sqrt and bool(node.parents)
 
 
 def _square_of_root(x: Any, y: Any = 2) -> tuple[Op, list[Any]] | None:
     """(√s)² has the derivative 1 at s = 0 too, where the chain rule would say 0·∞."""
     if type(y) in (int, float) and y == 2 and hasattr(x, "node") and is_root(x.node):
-        return identity, [type(x)(x._value * x._value, x.node.parents[0])]
+        of = type(x)(x._value * x._value, x.node.parents[0])
+        return (identity if x.node.args is None else square_of_root), [of]
     return None
 
 
@@ -204,6 +203,16 @@ fmod = elementwise(
     kinks=lambda x, y: np.equal(np.fmod(x, y), 0),
 )
 
+square_of_root = elementwise(
+    "square_of_root",
+    lambda x: np.square(np.sqrt(x)),
+    (1,),
+    inputs=("x",),
+    samples=within(0.4, 2.0),
+    edges=points(0.0),
+    lower=lambda b, x: b.map("square", b.map("sqrt", x)),
+    doc="(√x)², as a traced graph computes it; its derivative is 1 at x = 0 too.",
+)
 identity = linear(
     "identity",
     lambda x: x,
