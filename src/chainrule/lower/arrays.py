@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from chainrule.core.node import Node
 from chainrule.core.spec import Shape
 from chainrule.lower.values import Access, Dim, Value, composed
@@ -93,14 +95,24 @@ def folded_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(a % ndim for a in listed))
 
 
-def region(template: tuple[Any, ...], shape: Shape) -> Access:
-    """Where a basic index of an array of this shape points, by the axes of what it selects."""
-    hidden = len(shape) - sum(p is not None and p is not Ellipsis for p in template)
+def spelled_out(template: tuple[Any, ...], rank: int) -> list[Any]:
+    """An index of an array of so many axes, with slices for its ellipsis, said or not."""
+    hidden = rank - sum(p is not None and p is not Ellipsis for p in template)
     parts: list[Any] = []
     for part in (*template, *[Ellipsis][: Ellipsis not in template]):
         parts += [slice(None)] * hidden if part is Ellipsis else [part]
+    return parts
+
+
+def selected_shape(template: tuple[Any, ...], shape: Shape) -> Shape:
+    """The shape of what a basic index selects."""
+    return np.broadcast_to(0, shape)[template].shape
+
+
+def region(template: tuple[Any, ...], shape: Shape) -> Access:
+    """Where a basic index of an array of this shape points, by the axes of what it selects."""
     sizes, found, axis = iter(shape), [], 0
-    for part in parts:
+    for part in spelled_out(template, len(shape)):
         if part is None:
             continue
         n = next(sizes)

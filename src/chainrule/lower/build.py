@@ -140,9 +140,3 @@ class Builder(Contractions):
         """The results hold only where this is false."""
         if truth not in self.forbidden:
             self.forbidden.append(truth)
-
-    def refuse(self, why: str) -> None:
-        raise NotLoweredError(why)
-
-    def array(self, value: Value, shape: Shape) -> Array:
-        return Array(value, tuple(shape))

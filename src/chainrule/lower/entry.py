@@ -31,8 +31,8 @@ def entry_function(
     code = Code()
     code.line(f"%base = getelementptr i8, ptr %self, i64 {DATA}")
     code.line("%table = load ptr, ptr %base")
-    extra = {name: _slot(code, first_extra + i) for i, name in enumerate(EXTRAS)}
-    kinds = {d: _slot(code, first_extra + len(EXTRAS) + i) for i, d in enumerate(dtypes)}
+    extra = {name: code.pointer(first_extra + i) for i, name in enumerate(EXTRAS)}
+    kinds = {d: code.pointer(first_extra + len(EXTRAS) + i) for i, d in enumerate(dtypes)}
     every = [*inputs, *outputs]
     right = code.put(f"icmp eq i64 %count, {len(every)}")
     _require(code, right, "counted")
@@ -53,11 +53,6 @@ def entry_function(
         "",
     ]
     return code
-
-
-def _slot(code: Code, slot: int) -> str:
-    at = code.put(f"getelementptr i8, ptr %table, i64 {8 * slot}")
-    return code.put(f"load ptr, ptr {at}")
 
 
 def _require(code: Code, condition: str, label: str) -> None:

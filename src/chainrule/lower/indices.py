@@ -14,10 +14,11 @@ import numpy as np
 
 from chainrule.core.slot import Slot
 from chainrule.core.spec import Shape
+from chainrule.lower.arrays import Array, NotLoweredError, spelled_out
 from chainrule.lower.values import LONG, Value, pointwise, strides_of
 
 if TYPE_CHECKING:
-    from chainrule.lower.build import Array, Builder
+    from chainrule.lower.build import Builder
 
 
 def gathered(
@@ -29,7 +30,7 @@ def gathered(
         return None
     base = b.stored(x)
     args = ((base.value, ()), (where.value, pointwise(len(where.value.dims))))
-    return b.array(Value("map", where.value.dims, x.dtype, args, "take"), where.shape)
+    return Array(Value("map", where.value.dims, x.dtype, args, "take"), where.shape)
 
 
 def scattered(
@@ -67,7 +68,7 @@ def _written(
     if base is not None:
         args.append((b.stored(base).value, ()))
     dims = tuple(n for n in shape if n != 1)
-    return b.array(Value("scatter", dims, value.dtype, tuple(args), how), shape)
+    return Array(Value("scatter", dims, value.dtype, tuple(args), how), shape)
 
 
 def positions(
@@ -76,10 +77,7 @@ def positions(
     """Where in the memory of an array of `shape` each element that an index selects stands."""
     if not arrays or any(a.dtype != LONG for a in arrays):
         return None
-    hidden = len(shape) - sum(p is not None and p is not Ellipsis for p in template)
-    parts: list[Any] = []
-    for part in (*template, *[Ellipsis][: Ellipsis not in template]):
-        parts += [slice(None)] * hidden if part is Ellipsis else [part]
+    parts = spelled_out(template, len(shape))
     at = [i for i, p in enumerate(parts) if isinstance(p, (int, Slot))]
     together = at[-1] - at[0] + 1 == len(at)
     common = np.broadcast_shapes(*(a.shape for a in arrays))
@@ -123,7 +121,7 @@ def _in_range(b: Builder, index: Array, n: int) -> Array:
     if value.kind == "constant" and isinstance(value.params, np.ndarray):
         params = value.params
         if params.size and (params.min() < -n or params.max() >= n):
-            b.refuse("an index is out of range")
+            raise NotLoweredError("an index is out of range")
         return b.reshape(b.held(params % max(n, 1)), index.shape)
     wrapped = b.map("where", b.map("less", index, zero), b.map("add", index, count), index)
     low, high = b.map("less", wrapped, zero), b.map("greater_equal", wrapped, count)

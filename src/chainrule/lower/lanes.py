@@ -25,17 +25,7 @@ class Lanes:
         self.index: list[str] = []
 
     def _pointer(self, value: Value) -> None:
-        slot, offset = self.locate(value)
-        code = self.code
-        table = code.put(f"getelementptr i8, ptr %table, i64 {8 * slot}")
-        base = code.put(f"load ptr, ptr {table}")
-        if offset:
-            base = code.put(f"getelementptr i8, ptr {base}, i64 {offset}")
-        step = self.slide(value)
-        if step:
-            rows = code.put(f"mul i64 %row, {step}")
-            base = code.put(f"getelementptr i8, ptr {base}, i64 {rows}")
-        self.pointers[value] = base
+        self.pointers[value] = self.code.pointer(*self.locate(value), self.slide(value))
 
     def _address(self, place: Place, at: str) -> str:
         """The address of the first lane."""

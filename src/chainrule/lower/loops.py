@@ -58,7 +58,7 @@ def nest_of(kernel: Kernel) -> Nest:
     folds: list[Fold] = []
     for v, i, a, access in kernel.reads():
         if not (v.params == "take" and i == 0):
-            reads[a, access] = _place(a, access, rank)
+            reads[a, access] = place_of(a, access, rank)
     for v in kernel.body:
         if v.kind == "reduce":
             axes = frozenset(v.params[1])
@@ -73,12 +73,8 @@ def nest_of(kernel: Kernel) -> Nest:
     return nest
 
 
-def region_place(whole: Value, region: Access, rank: int) -> Place:
-    """Where a piece of a joined array is written."""
-    return _place(whole, region, rank)
-
-
-def _place(value: Value, access: Access, rank: int) -> Place:
+def place_of(value: Value, access: Access, rank: int) -> Place:
+    """Where a value is met along the loops."""
     strides = [0] * rank
     offset = 0
     for d, step in zip(access, strides_of(value.dims), strict=True):

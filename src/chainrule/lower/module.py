@@ -15,7 +15,7 @@ from chainrule.lower.build import Program
 from chainrule.lower.emit import kernel_function
 from chainrule.lower.entry import entry_function
 from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Scatter, Step, fused
-from chainrule.lower.loops import Nest, Place, nest_of, region_place
+from chainrule.lower.loops import Nest, Place, nest_of, place_of
 from chainrule.lower.maths import definitions
 from chainrule.lower.memory import Memory, planned
 from chainrule.lower.products import product_function
@@ -176,12 +176,12 @@ def _piece_nest(step: Piece) -> Nest:
         copy = Value("map", dims, whole.dtype, ((step.piece, pointwise(len(dims))),), "copy")
         region = step.region
     nest = nest_of(Kernel(dims, [copy], {}))
-    where = region_place(whole, region, len(dims))
+    where = place_of(whole, region, len(dims))
     if len(nest.extents) != len(dims):  # axes were joined that are apart in the whole
         nest = Nest(dims, 1, {}, {}, [], [copy])
         if step.piece is not None:
             access = pointwise(len(dims))
-            nest.reads[step.piece, access] = region_place(step.piece, access, len(dims))
+            nest.reads[step.piece, access] = place_of(step.piece, access, len(dims))
         nest.writes[copy] = where
         return nest
     order = nest.order or tuple(range(len(dims)))

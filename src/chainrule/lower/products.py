@@ -36,10 +36,10 @@ def product_function(
     assert at_a is not None
     assert at_b is not None
     code, size = Code(), value.dtype.itemsize
-    pointers = [
-        _pointer(code, operand, offset * size, locate, slide)
-        for operand, offset in ((a, at_a[0]), (b, at_b[0]), (value, 0))
-    ]
+    pointers = []
+    for operand, first in ((a, at_a[0]), (b, at_b[0]), (value, 0)):
+        slot, offset = locate(operand)
+        pointers.append(code.pointer(slot, offset + first * size, slide(operand)))
     _settings(code, value, _layout(at_a), _layout(at_b), total)
     if batch == 1:
         _call(code, value, *pointers)
@@ -47,19 +47,6 @@ def product_function(
         _for_each(code, value, pointers, (at_a[1] * size, at_b[1] * size, rows * columns * size))
     code.as_step(name)
     return code
-
-
-def _pointer(
-    code: Code, operand: Value, offset: int, locate: Locate, slide: Callable[[Value], int]
-) -> str:
-    slot, where = locate(operand)
-    table = code.put(f"getelementptr i8, ptr %table, i64 {8 * slot}")
-    base = code.put(f"load ptr, ptr {table}")
-    at = code.put(f"getelementptr i8, ptr {base}, i64 {where + offset}")
-    if slide(operand):
-        rows_before = code.put(f"mul i64 %row, {slide(operand)}")
-        at = code.put(f"getelementptr i8, ptr {at}, i64 {rows_before}")
-    return at
 
 
 def _settings(

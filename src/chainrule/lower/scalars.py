@@ -58,6 +58,17 @@ class Code:
         self.lines.append(f"  {name} = {text}")
         return name
 
+    def pointer(self, slot: int, offset: int = 0, row_bytes: int = 0) -> str:
+        """What a slot of the table points to, some bytes on, and where `%row` begins in it."""
+        at = self.put(f"getelementptr i8, ptr %table, i64 {8 * slot}")
+        base = self.put(f"load ptr, ptr {at}")
+        if offset:
+            base = self.put(f"getelementptr i8, ptr {base}, i64 {offset}")
+        if row_bytes:
+            rows = self.put(f"mul i64 %row, {row_bytes}")
+            base = self.put(f"getelementptr i8, ptr {base}, i64 {rows}")
+        return base
+
     def as_step(self, name: str) -> None:
         """Make the lines the function of one step: of the table, and the row it begins at."""
         head = f"define internal void @{name}(ptr %table, i64 %row) nounwind {{"

@@ -14,14 +14,8 @@ def scatter_function(name: str, step: Scatter, locate: Locate) -> Code:
     kind = KNOWN[value.dtype]
     of = code.type(kind, 1)
     size = value.dtype.itemsize
-    pointers = []
-    for operand in (value, *(a for a, _ in value.args)):
-        slot, offset = locate(operand)
-        base = code.put(
-            f"load ptr, ptr {code.put(f'getelementptr i8, ptr %table, i64 {8 * slot}')}"
-        )
-        pointers.append(code.put(f"getelementptr i8, ptr {base}, i64 {offset}"))
-    out, elements, positions, *start = pointers
+    operands = (value, *(a for a, _ in value.args))
+    out, elements, positions, *start = (code.pointer(*locate(v)) for v in operands)
     count = value.nbytes
     if start:
         code.declares.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")

@@ -6,7 +6,8 @@ notation, and broadcasting is a matter of access.  The kinds:
     input     an array that is given              constant  a number, or an array kept with the code
     map       a scalar function at each index     reduce    a map folded over some axes
     product   a sum of products, by BLAS          reshape   the same numbers in the same order
-    join      pieces stored side by side          call      an op that the interpreter computes
+    join      pieces stored side by side          scatter   elements written where positions say
+    call      an op that the interpreter computes; `result` is one of several that it gives
 
 A map reads each operand at an `Access`: per axis of the operand, which axis of the result it
 follows, from where, and how far apart.  Slices, transposes and broadcasting are nothing else.

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.spec import Shape
-from chainrule.lower.arrays import Array, NotLoweredError, axes_of, dims_of, region, through_views
+from chainrule.lower.arrays import (
+    Array,
+    NotLoweredError,
+    axes_of,
+    dims_of,
+    region,
+    selected_shape,
+    through_views,
+)
 from chainrule.lower.maps import Maps
 from chainrule.lower.values import KNOWN, LONG, Access, Dim, Value, pointwise
 
@@ -100,33 +108,8 @@ class Views(Maps):
 
     def getitem(self, array: Array, template: tuple[Any, ...]) -> Array:
         """A basic index: integers, slices, newaxis and an ellipsis."""
-        given = sum(p is not None and p is not Ellipsis for p in template)
-        hidden = array.ndim - given
-        parts: list[Any] = []
-        for part in (*template, *[Ellipsis][: Ellipsis not in template]):
-            parts += [slice(None)] * hidden if part is Ellipsis else [part]
-        shape: list[int] = []
-        index: list[tuple[int | None, int, int]] = []  # per axis of the array: place, start, step
-        sizes = iter(array.shape)
-        for part in parts:
-            if part is None:
-                shape.append(1)
-                continue
-            n = next(sizes)
-            if isinstance(part, slice):
-                start, stop, step = part.indices(n)
-                index.append((len(shape), start, step))
-                shape.append(len(range(start, stop, step)))
-            else:
-                index.append((None, int(part) % n, 1))
-        found = tuple(shape)
-        _, axis_at = axes_of(found)
-        access = tuple(
-            Dim(None if place is None else axis_at.get(place), start, step)
-            for (place, start, step), n in zip(index, array.shape, strict=True)
-            if n != 1
-        )
-        return self.view(array, found, access)
+        shape = selected_shape(template, array.shape)
+        return self.view(array, shape, region(template, array.shape))
 
     # -- pieces --------------------------------------------------------------------------------
 
@@ -153,7 +136,7 @@ class Views(Maps):
 
     def setitem(self, array: Array, value: Array, template: tuple[Any, ...]) -> Array:
         """The array with another value where a basic index selects."""
-        place = np.broadcast_to(0, array.shape)[template].shape
+        place = selected_shape(template, array.shape)
         value = self.astype(value, array.dtype)
         while value.ndim > len(place):
             value = self.reshape(value, value.shape[1:])
