@@ -6,28 +6,66 @@ is a flag.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from chainrule.lower.fuse import Product, matrix_strides
-from chainrule.lower.lanes import Locate
+from chainrule.lower.lanes import Frame
 from chainrule.lower.scalars import Code
 from chainrule.lower.values import KNOWN, Value
 
 ROUTINES = {"f64": "cr_dgemm", "f32": "cr_sgemm"}
 ARGUMENTS = ", ".join(["ptr"] * 13)
+QUIET = ("declare void @cr_one_thread()", "declare void @cr_threads_back()")
+# Whether BLAS can be told how many threads to use: what a program calls before its products, and
+# after them.  The first of several programs at once says so, and the last one takes it back.
+ONE_THREAD = {
+    False: """
+define void @cr_one_thread() { ret void }
+define void @cr_threads_back() { ret void }
+""",
+    True: """
+@users = internal global i64 0
+@before = internal global i32 1
+declare i32 @cr_get_threads()
+declare void @cr_set_threads(i32)
+
+define void @cr_one_thread() nounwind {
+  %users = atomicrmw add ptr @users, i64 1 seq_cst
+  %first = icmp eq i64 %users, 0
+  br i1 %first, label %look, label %return
+look:
+  %threads = call i32 @cr_get_threads()
+  store i32 %threads, ptr @before
+  %many = icmp ne i32 %threads, 1
+  br i1 %many, label %set, label %return
+set:
+  call void @cr_set_threads(i32 1)
+  br label %return
+return:
+  ret void
+}
+
+define void @cr_threads_back() nounwind {
+  %users = atomicrmw sub ptr @users, i64 1 seq_cst
+  %last = icmp eq i64 %users, 1
+  %threads = load i32, ptr @before
+  %many = icmp ne i32 %threads, 1
+  %both = and i1 %last, %many
+  br i1 %both, label %set, label %return
+set:
+  call void @cr_set_threads(i32 %threads)
+  br label %return
+return:
+  ret void
+}
+""",
+}
 
 
 def product_function(
     name: str,
     step: Product,
-    locate: Locate,
-    slide: Callable[[Value], int] = lambda value: 0,
-    total: bool = False,
+    frame: Frame,
 ) -> Code:
-    """The code of a function that computes one product, for each of a batch.
-
-    `slide` and `total` as for kernels: a product over all rows is added up tile by tile.
-    """
+    """The code of a function that computes one product, for each of a batch."""
     value = step.value
     batch, rows, columns, summed = value.params
     (a, a_access), (b, b_access) = value.args
@@ -38,9 +76,9 @@ def product_function(
     code, size = Code(), value.dtype.itemsize
     pointers = []
     for operand, first in ((a, at_a[0]), (b, at_b[0]), (value, 0)):
-        slot, offset = locate(operand)
-        pointers.append(code.pointer(slot, offset + first * size, slide(operand)))
-    _settings(code, value, _layout(at_a), _layout(at_b), total)
+        pointers.append(frame.pointer(code, operand, first * size))
+    begins = frame.begins(code) if value in frame.totals else "true"
+    _settings(code, value, _layout(at_a), _layout(at_b), begins)
     if batch == 1:
         _call(code, value, *pointers)
     else:
@@ -50,7 +88,7 @@ def product_function(
 
 
 def _settings(
-    code: Code, value: Value, of_a: tuple[str, int], of_b: tuple[str, int], total: bool
+    code: Code, value: Value, of_a: tuple[str, int], of_b: tuple[str, int], begins: str
 ) -> None:
     """BLAS takes every argument by its address: sizes, flags, and what to do with the old sum."""
     _, rows, columns, summed = value.params
@@ -61,9 +99,8 @@ def _settings(
         code.line(f"%{key} = alloca i32")
         code.line(f"store i32 {max(number, 1)}, ptr %{key}")
     zero, one = code.constant(0, kind, 1), code.constant(1, kind, 1)
-    if total:
-        first = code.put("icmp eq i64 %row, 0")
-        zero = code.put(f"select i1 {first}, {of} {zero}, {of} {one}")
+    if begins != "true":
+        zero = code.put(f"select i1 {begins}, {of} {zero}, {of} {one}")
     for key, factor in (("alpha", one), ("beta", zero)):
         code.line(f"%{key} = alloca {of}")
         code.line(f"store {of} {factor}, ptr %{key}")
