@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from chainrule.lower.arrays import Call, Move
@@ -47,11 +48,17 @@ class Kernel:
 
 @dataclass(eq=False)
 class Piece:
-    """One piece of a joined array copied to its region; with no piece, the whole is set to zero."""
+    """One piece of a joined array brought to its region; with no piece, the whole is set to zero.
+
+    The piece is of extents `dims`, read at `access`, and copied or `added`.
+    """
 
     whole: Value
     piece: Value | None
     region: Access
+    dims: tuple[int, ...]
+    access: Access = ()
+    added: bool = False
 
 
 @dataclass(eq=False)
@@ -162,16 +169,15 @@ class _Planner:
         self.steps.append(step)
 
     def _joined(self, v: Value) -> None:
-        has_base, regions = v.params
-        pieces = [a for a, _ in v.args]
-        covered = not has_base and sum(p.size for p in pieces) >= v.size
+        has_base, regions, added = v.params
+        pieces = list(v.args)
         if has_base:
-            self.steps.append(Piece(v, pieces[0], pointwise(len(v.dims))))
-            pieces = pieces[1:]
-        elif not covered or not pieces:
-            self.steps.append(Piece(v, None, ()))
-        for piece, region in zip(pieces, regions, strict=True):
-            self.steps.append(Piece(v, piece, region))
+            base, access = pieces.pop(0)
+            self.steps.append(Piece(v, base, pointwise(len(v.dims)), v.dims, access))
+        elif added or not pieces or sum(prod(dims) for dims, _ in regions) < v.size:
+            self.steps.append(Piece(v, None, pointwise(len(v.dims)), v.dims))
+        for (piece, access), (dims, region) in zip(pieces, regions, strict=True):
+            self.steps.append(Piece(v, piece, region, dims, access, added))
         self.at[v] = len(self.steps) - 1
 
     def _join(self, v: Value, dims: tuple[int, ...]) -> None:
@@ -288,8 +294,8 @@ def matrix_strides(
     dims = tuple(n for n in shape if n != 1)
     along = [0] * len(dims)
     for d, s in zip(access, strides, strict=True):
-        if d.axis is not None:
-            along[d.axis] += d.step * s
+        for axis, step in d.terms:
+            along[axis] += step * s
     per = iter(along)
     batch, row, column = (next(per) if n != 1 else 0 for n in shape)
     _, rows, columns = shape

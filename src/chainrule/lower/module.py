@@ -15,14 +15,14 @@ from chainrule.lower.build import Program
 from chainrule.lower.emit import kernel_function
 from chainrule.lower.entry import entry_function
 from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Scatter, Step, fused
-from chainrule.lower.loops import Nest, Place, nest_of, place_of
+from chainrule.lower.loops import Nest, nest_of, place_of
 from chainrule.lower.maths import definitions
 from chainrule.lower.memory import Memory, planned
 from chainrule.lower.products import product_function
 from chainrule.lower.scalars import Code
 from chainrule.lower.scatter import scatter_function
 from chainrule.lower.stream import Region, resize, streamed
-from chainrule.lower.values import Value, pointwise
+from chainrule.lower.values import Value
 
 MOST_COPIES = 12
 
@@ -164,26 +164,12 @@ def _tiles(region: Region, steps: range, rest: bool) -> list[str]:
 
 
 def _piece_nest(step: Piece) -> Nest:
-    """A piece copied to its region; nothing: the whole set to zero."""
-    whole = step.whole
-    if step.piece is None:
-        dims = whole.dims
-        zero = Value("constant", (), whole.dtype, params=0)
-        copy = Value("map", dims, whole.dtype, ((zero, ()),), "copy")
-        region = pointwise(len(dims))
-    else:
-        dims = step.piece.dims
-        copy = Value("map", dims, whole.dtype, ((step.piece, pointwise(len(dims))),), "copy")
-        region = step.region
-    nest = nest_of(Kernel(dims, [copy], {}))
-    where = place_of(whole, region, len(dims))
-    if len(nest.extents) != len(dims):  # axes were joined that are apart in the whole
-        nest = Nest(dims, 1, {}, {}, [], [copy])
-        if step.piece is not None:
-            access = pointwise(len(dims))
-            nest.reads[step.piece, access] = place_of(step.piece, access, len(dims))
-        nest.writes[copy] = where
-        return nest
-    order = nest.order or tuple(range(len(dims)))
-    nest.writes[copy] = Place(whole, where.offset, tuple(where.strides[a] for a in order))
-    return nest
+    """A piece copied or added to its region; nothing: the whole set to zero."""
+    whole, dims = step.whole, step.dims
+    piece = step.piece or Value("constant", (), whole.dtype, params=0)
+    read = [(piece, step.access)]
+    if step.added:
+        read.append((whole, step.region))
+    written = Value("map", dims, whole.dtype, tuple(read), "add" if step.added else "copy")
+    place = place_of(whole, step.region, len(dims))
+    return nest_of(Kernel(dims, [written], {written: None}), {written: place})

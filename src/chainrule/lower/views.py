@@ -18,6 +18,7 @@ from chainrule.lower.arrays import (
     selected_shape,
     through_views,
 )
+from chainrule.lower.layout import in_memory_order, regrouped, renumbered, whole_order
 from chainrule.lower.maps import Maps
 from chainrule.lower.values import KNOWN, LONG, Access, Dim, Value, pointwise
 
@@ -101,10 +102,16 @@ class Views(Maps):
             return self.broadcast_to(Array(base, ()), found)
         if base.kind == "map" and base.params == "copy" and not base.args[0][1]:
             return self.broadcast_to(Array(base.args[0][0], ()), found)  # one number everywhere
-        return Array(
-            self.made_once("reshape", dims, base.dtype, ((base, pointwise(len(base.dims))),), None),
-            found,
-        )
+        whole, order = in_memory_order(base)
+        split = regrouped(order, base.dims, dims)
+        if split is not None:
+            inner, seen = split
+            return Array(self.reordered(self._reshaped(whole, inner), seen), found)
+        return Array(self._reshaped(base, dims), found)
+
+    def _reshaped(self, base: Value, dims: tuple[int, ...]) -> Value:
+        args = ((base, pointwise(len(base.dims))),)
+        return self.made_once("reshape", dims, base.dtype, args, None)
 
     def getitem(self, array: Array, template: tuple[Any, ...]) -> Array:
         """A basic index: integers, slices, newaxis and an ellipsis."""
@@ -114,21 +121,41 @@ class Views(Maps):
     # -- pieces --------------------------------------------------------------------------------
 
     def join(
-        self, shape: Shape, dtype: Any, base: Array | None, pieces: Sequence[tuple[Array, Access]]
+        self,
+        shape: Shape,
+        dtype: Any,
+        base: Array | None,
+        pieces: Sequence[tuple[Array, Access]],
+        added: bool = False,
     ) -> Array:
         """An array of `base` (None: zeros) in which each piece stands where its access says.
 
         The access is by the axes of the piece, one Dim per axis of `shape` that is not of size one.
+        Where pieces overlap, the later one wins, or they are `added`.
         """
-        args: list[tuple[Value, Access]] = []
+        dims = dims_of(shape)
+        pieces = [(piece, region) for piece, region in pieces if piece.value.size]
+        order = whole_order([(p.value, region) for p, region in pieces], len(dims))
+        args, regions = [], []
         if base is not None:
-            args.append((base.value, pointwise(len(base.value.dims))))
-        args += [(piece.value, pointwise(len(piece.value.dims))) for piece, _ in pieces]
-        regions = tuple(access for _, access in pieces)
+            value, access = through_views(base.value, pointwise(len(dims)))
+            args.append((value, renumbered(access, order)))
+        for piece, region in pieces:
+            rank = len(piece.value.dims)
+            turned = tuple(region[i] for i in order)
+            along = tuple(dict.fromkeys(d.axis for d in turned if d.axis is not None))
+            args.append(through_views(piece.value, tuple(Dim(along.index(i)) for i in range(rank))))
+            regions.append((
+                tuple(piece.value.dims[i] for i in along), renumbered(turned, along),
+            ))  # fmt: skip
         value = Value(
-            "join", dims_of(shape), np.dtype(dtype), tuple(args), (base is not None, regions)
+            "join",
+            tuple(dims[i] for i in order),
+            np.dtype(dtype),
+            tuple(args),
+            (base is not None, tuple(regions), added),
         )
-        return Array(value, tuple(shape))
+        return Array(self.reordered(value, order), tuple(shape))
 
     def embed(self, array: Array, template: tuple[Any, ...], shape: Shape) -> Array:
         """Zeros but for what a basic index selects."""
