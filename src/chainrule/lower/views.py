@@ -148,13 +148,9 @@ class Views(Maps):
             regions.append((
                 tuple(piece.value.dims[i] for i in along), renumbered(turned, along),
             ))  # fmt: skip
-        value = Value(
-            "join",
-            tuple(dims[i] for i in order),
-            np.dtype(dtype),
-            tuple(args),
-            (base is not None, tuple(regions), added),
-        )
+        params = (base is not None, tuple(regions), added)
+        laid = tuple(dims[i] for i in order)
+        value = self.made_once("join", laid, np.dtype(dtype), tuple(args), params)
         return Array(self.reordered(value, order), tuple(shape))
 
     def embed(self, array: Array, template: tuple[Any, ...], shape: Shape) -> Array:
@@ -170,11 +166,21 @@ class Views(Maps):
         piece = self.broadcast_to(value, place)
         return self.join(array.shape, array.dtype, array, [(piece, region(template, array.shape))])
 
-    def pad(self, array: Array, widths: Any) -> Array:
+    def pad(self, array: Array, widths: Any, fill: Any = 0) -> Array:
         sides = list(zip(array.shape, widths, strict=True))
+        if not any(before or after for _, (before, after) in sides):
+            return array
         shape = tuple(n + before + after for n, (before, after) in sides)
         template = tuple(slice(before, before + n) for n, (before, _) in sides)
-        return self.embed(array, template, shape)
+        around = self.broadcast_to(self.constant(fill, array.dtype), shape) if fill != 0 else None
+        return self.join(shape, array.dtype, around, [(array, region(template, shape))])
+
+    def overlap(
+        self, shape: Shape, dtype: Any, pieces: Sequence[tuple[Array, tuple[Any, ...]]]
+    ) -> Array:
+        """Zeros to which each piece is added where its basic index selects."""
+        placed = [(piece, region(template, shape)) for piece, template in pieces]
+        return self.join(shape, dtype, None, placed, added=True)
 
     def concatenate(self, arrays: Sequence[Array], axis: int | None) -> Array:
         if axis is None:

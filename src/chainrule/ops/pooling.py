@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 from math import prod
 from typing import Any
 
@@ -134,10 +135,45 @@ def _bad_pools() -> list[Sample]:
     ]  # fmt: skip
 
 
+def _combined_lowered(
+    b: Any, function: str, x: Any, windows: Sequence[Window], positions: Sequence[int], fill: Any
+) -> Any:
+    """As `_combined`, in the same order, in one pass."""
+    x = b.padded(x, windows, fill)
+    parts = [b.getitem(x, at) for at in _places(windows, positions)]
+    for w in windows:
+        apart = len(parts) // w.size
+        parts = [reduce(partial(b.map, function), parts[i::apart]) for i in range(apart)]
+    return parts[0]
+
+
+def _sum_pool_lowered(b: Any, x: Any, window: Any, stride: Any, padding: Any) -> Any:
+    return _combined_lowered(b, "add", x, *_pooled("sum_pool", x, window, stride, padding), 0)
+
+
+def _sum_unpool_lowered(
+    b: Any, y: Any, lengths: Any, window: Any, stride: Any, padding: Any
+) -> Any:
+    stand_in = Spec((*y.shape[:2], *lengths), y.dtype)
+    windows, positions = _pooled("sum_unpool", stand_in, window, stride, padding)
+    return _spread_lowered(b, [y] * prod(w.size for w in windows), lengths, windows, positions)
+
+
+def _spread_lowered(
+    b: Any, parts: Sequence[Any], lengths: Any, windows: Sequence[Window], positions: Sequence[int]
+) -> Any:
+    """Images to which each tap of the windows adds a part."""
+    around = [n + w.low + w.high for n, w in zip(lengths, windows, strict=True)]
+    placed = list(zip(parts, _places(windows, positions), strict=True))
+    whole = b.overlap((*parts[0].shape[:2], *around), parts[0].dtype, placed)
+    return b.getitem(whole, inner(lengths, windows))
+
+
 sum_pool = linear(
     "sum_pool",
     _sum_pool,
     _spread_sum,
+    lower=_sum_pool_lowered,
     samples=_pool_samples,
     bad=_bad_pools,
     spec=_pool_spec("sum_pool"),
@@ -149,6 +185,7 @@ sum_unpool = linear(
     lambda g, window, stride, padding: sum_pool(g, window=window, stride=stride, padding=padding),
     inputs=("y",),
     fills=True,
+    lower=_sum_unpool_lowered,
     samples=lambda: [
         sample(_sum_pool(*s.args, **s.attrs) / 4, lengths=s.args[0].shape[2:], **s.attrs)
         for s in _pool_samples()
