@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.spec import Shape
-from chainrule.lower.arrays import Array, NotLoweredError, axes_of
+from chainrule.lower.arrays import Array, NotLoweredError
 from chainrule.lower.contract import Contractions
-from chainrule.lower.values import Dim
 from chainrule.ops.windows import Window, inner
 
 CHANNELS_LAST = 8  # from so many channels on
@@ -35,19 +34,12 @@ class Convolutions(Contractions):
     def windows(self, x: Array, windows: Sequence[Window]) -> Array:
         """Every window on the last axes of x, already padded: (…, *taps, *positions)."""
         lead, count = x.ndim - len(windows), len(windows)
-        lengths = x.shape[lead:]
-        positions = [
-            (n - w.reach) // w.stride + 1 for w, n in zip(windows, lengths, strict=True)
-        ]
+        sides = list(zip(windows, x.shape[lead:], strict=True))
+        positions = [(n - w.reach) // w.stride + 1 for w, n in sides]
         shape = (*x.shape[:lead], *(w.size for w in windows), *positions)
-        _, axis_at = axes_of(shape)
-        access = [Dim(axis_at[i]) for i in range(lead) if x.shape[i] != 1]
-        for i, (w, n) in enumerate(zip(windows, lengths, strict=True), lead):
-            steps = {i: w.dilation, i + count: w.stride}
-            terms = [(axis_at[at], step) for at, step in steps.items() if at in axis_at]
-            (axis, step), *also = terms or [(None, 1)]
-            access += [Dim(axis, 0, step, tuple(also))][: n != 1]
-        return self.view(x, shape, tuple(access))
+        steps: list[dict[int, int]] = [{i: 1} for i in range(lead)]
+        steps += [{i: w.dilation, i + count: w.stride} for i, w in enumerate(windows, lead)]
+        return self.sliding(x, shape, steps)
 
     def conv(self, x: Array, w: Array, windows: Sequence[Window], groups: int) -> Array:
         x, w = self._alike(x, w)

@@ -76,6 +76,13 @@ class Scatter:
 
 
 @dataclass(eq=False)
+class Scan:
+    """Elements made one after the other along an axis."""
+
+    value: Value
+
+
+@dataclass(eq=False)
 class Called:
     """An op that the interpreter computes; `results` are the arrays it gives."""
 
@@ -83,7 +90,7 @@ class Called:
     results: list[Value] = field(default_factory=list)
 
 
-Step = Kernel | Product | Scatter | Called | Piece
+Step = Kernel | Product | Scatter | Scan | Called | Piece
 
 
 @dataclass(eq=False)
@@ -121,7 +128,7 @@ def _own_memory(outputs: list[Value]) -> Iterator[Value]:
     for out in outputs:
         base = root(out)
         if (
-            base.kind in ("map", "reduce", "product", "join", "scatter", "call", "result")
+            base.kind in ("map", "reduce", "product", "join", "scatter", "scan", "call", "result")
             and base not in seen
         ):
             seen.add(base)
@@ -154,6 +161,8 @@ class _Planner:
             self._alone(v, Product(v))
         elif v.kind == "scatter":
             self._alone(v, Scatter(v))
+        elif v.kind == "scan":
+            self._alone(v, Scan(v))
         elif v.kind == "call":
             self.calls[v] = Called(v)
             self._alone(v, self.calls[v])

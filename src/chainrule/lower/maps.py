@@ -97,6 +97,14 @@ class Maps:
         """The type NumPy computes with, where a Python number takes that of what it meets."""
         return np.result_type(*(promoting(a) for a in operands))
 
+    def floats(self, *operands: Array) -> list[Array]:
+        """The operands in the floating-point type that NumPy computes with."""
+        common = self.common(*operands)
+        common = DOUBLE if common.kind in "ib" else common
+        if common not in KNOWN:
+            raise NotLoweredError(f"machine code has no {common.name}")
+        return [self.astype(a, common) for a in operands]
+
     def maths(self, function: str, *operands: Array) -> Array:
         """A mathematical function, which may not be written."""
         if not kinds_of(function):

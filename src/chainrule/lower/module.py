@@ -14,12 +14,13 @@ from typing import Any
 from chainrule.lower.build import Program
 from chainrule.lower.emit import kernel_function
 from chainrule.lower.entry import entry_function
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Scatter, Step, fused
+from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Scan, Scatter, Step, fused
 from chainrule.lower.loops import Nest, nest_of, place_of
 from chainrule.lower.maths import definitions
 from chainrule.lower.memory import Memory, planned
 from chainrule.lower.products import product_function
 from chainrule.lower.scalars import Code
+from chainrule.lower.scan import scan_function
 from chainrule.lower.scatter import scatter_function
 from chainrule.lower.stream import Region, resize, streamed
 from chainrule.lower.values import Value
@@ -109,6 +110,8 @@ class _Writer:
             return kernel_function(name, nests[name], locate, slide, totals)
         if isinstance(step, Scatter):
             return scatter_function(name, step, locate)
+        if isinstance(step, Scan):
+            return scan_function(name, step, locate)
         assert not isinstance(step, Called)
         return product_function(name, step, locate, slide, step.value in totals)
 

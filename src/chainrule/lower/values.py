@@ -7,6 +7,7 @@ notation, and broadcasting is a matter of access.  The kinds:
     map       a scalar function at each index     reduce    a map folded over some axes
     product   a sum of products, by BLAS          reshape   the same numbers in the same order
     join      pieces stored side by side          scatter   elements written where positions say
+    scan      each element made of the one before it along an axis
     call      an op that the interpreter computes; `result` is one of several that it gives
 
 A map reads each operand at an `Access`: per axis of the operand, which axis of the result it
@@ -49,8 +50,9 @@ class Value:
     """One array of the program; `args` are (value, access) of what it is computed from.
 
     `line` is the user's, `name` what a reader calls it; `params` depends on the kind:
-    map: the function; reduce: (function, axes); product: sizes; call: the node;
-    join: whether its first operand lies below the pieces, their regions, and whether they are added.
+    map: the function; reduce: (function, axes); product: sizes; scan: (function, axis);
+    call: the node; join: whether its first operand lies below the pieces, the extents and regions
+    of these, and whether they are added.
     """
 
     __slots__ = ("args", "dims", "dtype", "kind", "line", "name", "number", "params")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from chainrule.core.spec import Shape
 from chainrule.lower.arrays import (
     Array,
     NotLoweredError,
+    apart,
     axes_of,
+    diagonal_of,
     dims_of,
     region,
     selected_shape,
@@ -118,7 +120,61 @@ class Views(Maps):
         shape = selected_shape(template, array.shape)
         return self.view(array, shape, region(template, array.shape))
 
+    def sliding(self, array: Array, shape: Shape, steps: Sequence[Mapping[int, int]]) -> Array:
+        """The array as one of `shape`; its index along an axis is Σ step·index, by `steps`."""
+        _, axis_at = axes_of(shape)
+        access = []
+        for n, along in zip(array.shape, steps, strict=True):
+            terms = [(axis_at[a], step) for a, step in along.items() if a in axis_at]
+            (axis, step), *also = terms or [(None, 1)]
+            access += [Dim(axis, 0, step, tuple(also))][: n != 1]
+        return self.view(array, shape, tuple(access))
+
+    def scan(self, function: str, operands: Sequence[Array], axis: int | None) -> Array:
+        """A running "add", "multiply", "maximum" or "minimum", or factor·before + term."""
+        if axis is None or not operands[0].ndim:
+            operands, axis = [self.reshape(a, (-1,)) for a in operands], 0
+        shape = np.broadcast_shapes(*(a.shape for a in operands))
+        full = [self.broadcast_to(a, shape) for a in operands]
+        dims, axis_at = axes_of(shape)
+        along = axis_at.get(axis % len(shape))
+        if along is None:
+            return full[-1]
+        args = tuple((self.stored(a).value, pointwise(len(dims))) for a in full)
+        value = self.made_once("scan", dims, full[-1].dtype, args, (function, along))
+        return Array(value, shape)
+
+    def diagonal(self, array: Array, offset: int, axis1: int, axis2: int) -> Array:
+        return self.view(array, *diagonal_of(array.shape, offset, axis1, axis2))
+
     # -- pieces --------------------------------------------------------------------------------
+
+    def map(self, function: str, *operands: Array, dtype: Any = None) -> Array:
+        if function == "add":
+            beside = self._side_by_side(*operands)
+            if beside is not None:
+                return beside
+        return super().map(function, *operands, dtype=dtype)
+
+    def _side_by_side(self, x: Array, y: Array) -> Array | None:
+        """x + y where the one is zero wherever the other is not: the pieces of both.
+
+        So are the adjoints of parts of an array: nothing is added, but a -0.0 stays one.
+        """
+        if x.shape != y.shape:
+            return None
+        here = pointwise(len(x.value.dims))
+        (one, way), (other, same_way) = (through_views(a.value, here) for a in (x, y))
+        if one.kind != "join" or other.kind != "join" or way != same_way:
+            return None
+        (below, regions, added), (beneath, others, add) = one.params, other.params
+        if below or beneath or added or add or one.dtype != other.dtype:
+            return None
+        if not all(apart(a, b) for a in regions for b in others):
+            return None
+        params = (False, regions + others, False)
+        value = self.made_once("join", one.dims, one.dtype, one.args + other.args, params)
+        return self.view(Array(value, tuple(one.dims)), x.shape, way)
 
     def join(
         self,
@@ -134,15 +190,15 @@ class Views(Maps):
         Where pieces overlap, the later one wins, or they are `added`.
         """
         dims = dims_of(shape)
-        pieces = [(piece, region) for piece, region in pieces if piece.value.size]
-        order = whole_order([(p.value, region) for p, region in pieces], len(dims))
+        pieces = [(piece, where) for piece, where in pieces if piece.value.size]
+        order = whole_order([(piece.value, where) for piece, where in pieces], len(dims))
         args, regions = [], []
         if base is not None:
             value, access = through_views(base.value, pointwise(len(dims)))
             args.append((value, renumbered(access, order)))
-        for piece, region in pieces:
+        for piece, where in pieces:
             rank = len(piece.value.dims)
-            turned = tuple(region[i] for i in order)
+            turned = tuple(where[i] for i in order)
             along = tuple(dict.fromkeys(d.axis for d in turned if d.axis is not None))
             args.append(through_views(piece.value, tuple(Dim(along.index(i)) for i in range(rank))))
             regions.append((
@@ -156,6 +212,18 @@ class Views(Maps):
     def embed(self, array: Array, template: tuple[Any, ...], shape: Shape) -> Array:
         """Zeros but for what a basic index selects."""
         return self.join(shape, array.dtype, None, [(array, region(template, shape))])
+
+    def embed_along(self, array: Array, axes: tuple[int, ...], shape: Shape) -> Array:
+        """Zeros but where the index along each axis is that of the array along `axes` of it."""
+        _, axis_at = axes_of(array.shape)
+        access = tuple(Dim(axis_at[a]) for a, n in zip(axes, shape, strict=True) if n != 1)
+        return self.join(shape, array.dtype, None, [(array, access)])
+
+    def embed_diagonal(
+        self, array: Array, shape: Shape, offset: int, axis1: int, axis2: int
+    ) -> Array:
+        _, access = diagonal_of(shape, offset, axis1, axis2)
+        return self.join(shape, array.dtype, None, [(array, access)])
 
     def setitem(self, array: Array, value: Array, template: tuple[Any, ...]) -> Array:
         """The array with another value where a basic index selects."""

@@ -118,12 +118,13 @@ def _power_exponent(x: Any, y: Any, out: Any) -> Any:
 def _power_lowered(b: Any, x: Any, y: Any) -> Any:
     """x ** y, by fewer steps for the exponents NumPy treats so too."""
     shortcut = {2: "square", 0.5: "sqrt", 1: "copy", -1: "reciprocal"}.get(y.number)
-    if x.dtype.kind != "f":
+    common = b.common(x, y)
+    if common.kind != "f":
         return None
+    x = b.astype(x, common)
     if shortcut is not None:
         return b.broadcast_to(b.map(shortcut, x), np.broadcast_shapes(x.shape, y.shape))
-    common = b.common(x, y)
-    return b.maths("power", b.astype(x, common), b.astype(y, common))
+    return b.maths("power", x, b.astype(y, common))
 
 
 power = elementwise(

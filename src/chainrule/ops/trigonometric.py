@@ -126,7 +126,11 @@ angle = composite("angle", _angle, inputs=("z",), samples=_angle_samples, numpy=
 
 
 def _conversion(ufunc: np.ufunc, factor: float) -> Op:
-    return elementwise(ufunc.__name__, ufunc, (lambda: factor,), samples=reals)
+    def lower(b: Any, x: Any) -> Any:
+        (x,) = b.floats(x)
+        return b.map("multiply", x, b.constant(factor, x.dtype))
+
+    return elementwise(ufunc.__name__, ufunc, (lambda: factor,), samples=reals, lower=lower)
 
 
 deg2rad = _conversion(np.deg2rad, math.pi / 180)
@@ -196,6 +200,17 @@ sinc_derivative: Op = elementwise(
     edges=lambda: [sample(np.float64(0.0), order=n) for n in (1, 2, 3, 6)],
     doc="The order-th derivative of sinc, smooth through 0.",
 )
+
+
+def _sinc_lowered(b: Any, x: Any) -> Any:
+    """As NumPy: sin(πx)/(πx), with 1e-20 for 0."""
+    (x,) = b.floats(x)
+    zero = b.map("equal", x, b.constant(0, x.dtype))
+    u = b.map("where", zero, b.constant(1e-20, x.dtype), x)
+    u = b.map("multiply", b.constant(math.pi, x.dtype), u)
+    return b.map("divide", b.maths("sin", u), u)
+
+
 sinc = elementwise(
     "sinc",
     np.sinc,
@@ -204,4 +219,5 @@ sinc = elementwise(
     samples=within(-2.5, 2.5, complex_too=True),
     edges=points(0.0, 1e-300, 1.0),
     numpy=(np.sinc,),
+    lower=_sinc_lowered,
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chainrule.core.text import graph_text
-from chainrule.lower.fuse import Called, Kernel, Piece, Product, Scatter, root
+from chainrule.lower.fuse import Called, Kernel, Piece, Product, Scan, Scatter, root
 from chainrule.lower.loops import Nest
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.stream import Region
@@ -76,6 +76,11 @@ def _step_text(k: int, step: Any, nest: Nest | None) -> tuple[str, int, int]:
     if isinstance(step, Scatter):
         n = step.value.args[1][0].size
         return f"{head}scatter of {n:,} elements, in order", n, 3 * n * step.value.dtype.itemsize
+    if isinstance(step, Scan):
+        function, axis = step.value.params
+        n, moved = step.value.dims[axis], sum(a.nbytes for a, _ in step.value.args)
+        text = f"{head}{function}, one after the other, along {n:,} elements"
+        return text, step.value.size, moved + step.value.nbytes
     assert nest is not None
     moved = sum(p.value.nbytes for p in {**{p.value: p for p in nest.reads.values()}}.values())
     moved += sum(p.value.nbytes for p in nest.writes.values())
