@@ -55,7 +55,7 @@ class Contractions(Views):
         of_x, of_y, of_out = labels
         if len({*of_x}) < len(of_x) or len({*of_y}) < len(of_y) or x.dtype != y.dtype:
             return None
-        if x.dtype.kind != "f":
+        if x.dtype.kind not in "fi":
             return None
         sizes = dict(zip(of_y, y.shape, strict=True)) | dict(zip(of_x, x.shape, strict=True))
         sizes |= {n: m for n, m in zip(of_y, y.shape, strict=True) if sizes[n] == 1}
@@ -75,7 +75,7 @@ class Contractions(Views):
         if any(n not in of_x and n not in of_y for n in of_out):
             return None
         size = [math.prod(sizes[n] for n in group) for group in (batch, rows, columns, summed)]
-        if 0 in size or not by_blas(*size):
+        if 0 in size or x.dtype.kind == "i" or not by_blas(*size):
             return self._multiplied(x, y, labels, sizes, summed)
         a = self._ordered(x, of_x, (batch, rows, summed), sizes)
         b = self._ordered(y, of_y, (batch, summed, columns), sizes)

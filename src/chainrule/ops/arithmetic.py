@@ -177,6 +177,53 @@ cbrt = elementwise(
     edges=points(-8.0),
 )
 
+
+def _fmod_lowered(b: Any, x: Any, y: Any) -> Any:
+    """What is left of x, with the sign of x; of whole numbers by 0, as NumPy, 0."""
+    common = b.common(x, y)
+    if common.kind not in "fi":
+        return None
+    x, y = b.astype(x, common), b.astype(y, common)
+    if common.kind == "i":  # the processor traps on x / 0, and on the least number / -1
+        zero, one = b.constant(0, common), b.constant(1, common)
+        traps = b.map(
+            "logical_or", b.map("equal", y, zero), b.map("equal", y, b.constant(-1, common))
+        )
+        y = b.map("where", traps, one, y)
+    return b.map("fmod", x, y)
+
+
+def _remainder_lowered(b: Any, x: Any, y: Any) -> Any:
+    """What is left of x, with the sign of y."""
+    left = _fmod_lowered(b, x, y)
+    if left is None:
+        return None
+    x, y, zero = b.astype(x, left.dtype), b.astype(y, left.dtype), b.constant(0, left.dtype)
+    none = b.map("equal", left, zero)
+    below = (b.map("less", a, zero) for a in (y, left))
+    across = b.map("logical_and", b.map("logical_xor", *below), b.map("logical_not", none))
+    found = b.map("where", across, b.map("add", left, y), left)
+    if left.dtype.kind == "i":
+        return found
+    return b.map("where", none, b.map("copysign", b.broadcast_to(zero, left.shape), y), found)
+
+
+def _floor_divide_lowered(b: Any, x: Any, y: Any) -> Any:
+    """As NumPy: (x - remainder) / y, rounded to the whole number that it is."""
+    left = _remainder_lowered(b, x, y)
+    if left is None or left.dtype.kind != "f":
+        return None
+    x, y = b.astype(x, left.dtype), b.astype(y, left.dtype)
+    zero, half, one = (b.constant(n, left.dtype) for n in (0, 0.5, 1))
+    quotient, exact = b.map("divide", b.map("subtract", x, left), y), b.map("divide", x, y)
+    down = b.map("floor", quotient)
+    up = b.map("greater", b.map("subtract", quotient, down), half)
+    found = b.map("where", up, b.map("add", down, one), down)
+    signed = b.map("copysign", b.broadcast_to(zero, exact.shape), exact)
+    found = b.map("where", b.map("equal", quotient, zero), signed, found)
+    return b.map("where", b.map("equal", y, zero), exact, found)
+
+
 floor_divide = elementwise(
     "floor_divide",
     operator.floordiv,
@@ -186,6 +233,7 @@ floor_divide = elementwise(
     numpy=(np.floor_divide,),
     reference=np.floor_divide,
     kinks=lambda x, y: np.equal(x % y, 0),
+    lower=_floor_divide_lowered,
 )
 remainder = elementwise(
     "remainder",
@@ -195,6 +243,7 @@ remainder = elementwise(
     numpy=(np.remainder,),
     reference=np.remainder,
     kinks=lambda x, y: np.equal(x % y, 0),
+    lower=_remainder_lowered,
 )
 fmod = elementwise(
     "fmod",
@@ -202,6 +251,7 @@ fmod = elementwise(
     (1, lambda x, y: -np.trunc(x / y)),
     samples=away_from_jumps,
     kinks=lambda x, y: np.equal(np.fmod(x, y), 0),
+    lower=_fmod_lowered,
 )
 
 square_of_root = elementwise(

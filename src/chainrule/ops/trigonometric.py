@@ -81,6 +81,18 @@ around_the_plane = point_pairs(
     (0.0, 0.0), (0.0, 1.0), (1e200, 1e200), (1e-200, -1e-200), (1e200, 0.0)
 )
 
+
+def _hypot_lowered(b: Any, x: Any, y: Any) -> Any:
+    """The larger one times √(1 + ratio²), so that no square overflows or vanishes."""
+    x, y = (b.map("absolute", a) for a in b.floats(x, y))
+    zero, one, infinity = (b.constant(n, x.dtype) for n in (0, 1, np.inf))
+    large, small = b.map("maximum", x, y), b.map("minimum", x, y)
+    ratio = b.map("divide", small, b.map("where", b.map("equal", large, zero), one, large))
+    found = b.map("multiply", large, b.map("sqrt", b.map("add", one, b.map("square", ratio))))
+    endless = b.map("logical_or", *(b.map("equal", a, infinity) for a in (x, y)))
+    return b.map("where", endless, infinity, found)
+
+
 hypot = elementwise(
     "hypot",
     np.hypot,
@@ -89,6 +101,7 @@ hypot = elementwise(
     edges=around_the_plane,
     bad=_unequal_shapes,
     kinks=_at_origin,
+    lower=_hypot_lowered,
 )
 arctan2 = elementwise(
     "arctan2",
