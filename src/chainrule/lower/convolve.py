@@ -44,8 +44,9 @@ class Convolutions(Contractions):
     def conv(self, x: Array, w: Array, windows: Sequence[Window], groups: int) -> Array:
         x, w = self._alike(x, w)
         rows, names = self._rows(x, windows, groups)
-        weights = self._weights(w, groups)
-        found = self._product(rows, weights, (names, "gok", "gro"))
+        # Small, and read in each product: it is turned once, so that BLAS need not.
+        weights = self.packed(self.transpose(self._weights(w, groups), (0, 2, 1)))
+        found = self._product(rows, weights, (names, "gko", "gro"))
         images, channels = x.shape[0], w.shape[0]
         positions = [v.positions(n) for v, n in zip(windows, x.shape[2:], strict=True)]
         found = self.reshape(found, (groups, images, *positions, channels // groups))

@@ -14,6 +14,7 @@ from math import prod
 from chainrule.lower.arrays import through_views
 from chainrule.lower.values import Access, Dim, Value, composed, pointwise
 
+VECTOR = 8  # elements, from which an axis is worth to be the innermost
 LEAST_RANK = 3  # matrices are read by rows or by columns alike, and BLAS transposes them itself
 
 
@@ -62,7 +63,26 @@ def whole_order(pieces: Sequence[tuple[Value, Access]], rank: int) -> tuple[int,
         order, along = order_of(access, rank), order_of(region, rank)
         found.add(tuple(along.index(a) for a in order) if order and along else None)
     (order, *others) = found or {None}
-    return tuple(range(rank)) if order is None or others or rank < LEAST_RANK else order
+    if order is None or others or rank < LEAST_RANK:
+        order = tuple(range(rank))
+    return _without_gaps([(v, region) for v, region in pieces if len(v.dims) == rank], order)
+
+
+def _without_gaps(
+    pieces: Sequence[tuple[Value, Access]], order: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The order with an axis last along which all pieces lie without gaps, if it is long enough."""
+
+    def dense(axis: int) -> bool:
+        along = [(v.dims, region[axis]) for v, region in pieces]
+        return all(
+            d.axis is not None and d.step == 1 and dims[d.axis] >= VECTOR for dims, d in along
+        )
+
+    if len(order) < LEAST_RANK or not pieces or dense(order[-1]):
+        return order
+    axis = next((a for a in reversed(order) if dense(a)), order[-1])
+    return (*(a for a in order if a != axis), axis)
 
 
 def regrouped(

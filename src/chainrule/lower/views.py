@@ -209,6 +209,16 @@ class Views(Maps):
         value = self.made_once("join", laid, np.dtype(dtype), tuple(args), params)
         return Array(self.reordered(value, order), tuple(shape))
 
+    def packed(self, array: Array) -> Array:
+        """The array in memory in the order in which it is seen: itself, or a copy."""
+        value = array.value
+        base, access = through_views(value, pointwise(len(value.dims)))
+        if base is value:
+            return array
+        params = (False, ((value.dims, pointwise(len(value.dims))),), False)
+        copy = self.made_once("join", value.dims, value.dtype, ((base, access),), params)
+        return Array(copy, array.shape)
+
     def embed(self, array: Array, template: tuple[Any, ...], shape: Shape) -> Array:
         """Zeros but for what a basic index selects."""
         return self.join(shape, array.dtype, None, [(array, region(template, shape))])
@@ -244,11 +254,15 @@ class Views(Maps):
         return self.join(shape, array.dtype, around, [(array, region(template, shape))])
 
     def overlap(
-        self, shape: Shape, dtype: Any, pieces: Sequence[tuple[Array, tuple[Any, ...]]]
+        self,
+        shape: Shape,
+        dtype: Any,
+        pieces: Sequence[tuple[Array, tuple[Any, ...]]],
+        overlapping: bool = True,
     ) -> Array:
         """Zeros to which each piece is added where its basic index selects."""
         placed = [(piece, region(template, shape)) for piece, template in pieces]
-        return self.join(shape, dtype, None, placed, added=True)
+        return self.join(shape, dtype, None, placed, added=overlapping)
 
     def concatenate(self, arrays: Sequence[Array], axis: int | None) -> Array:
         if axis is None:

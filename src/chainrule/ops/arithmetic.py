@@ -193,34 +193,45 @@ def _fmod_lowered(b: Any, x: Any, y: Any) -> Any:
     return b.map("fmod", x, y)
 
 
+def _across(b: Any, left: Any, y: Any) -> tuple[Any, Any]:
+    """Where nothing is left, and where what is left has another sign than y."""
+    zero = b.constant(0, left.dtype)
+    none = b.map("equal", left, zero)
+    differ = b.map("logical_xor", b.map("less", y, zero), b.map("less", left, zero))
+    return none, b.map("logical_and", differ, b.map("logical_not", none))
+
+
+def _zero_signed(b: Any, like: Any) -> Any:
+    zero = b.constant(0, like.dtype)
+    return b.map("copysign", b.broadcast_to(zero, like.shape), like)
+
+
 def _remainder_lowered(b: Any, x: Any, y: Any) -> Any:
     """What is left of x, with the sign of y."""
     left = _fmod_lowered(b, x, y)
     if left is None:
         return None
-    x, y, zero = b.astype(x, left.dtype), b.astype(y, left.dtype), b.constant(0, left.dtype)
-    none = b.map("equal", left, zero)
-    below = (b.map("less", a, zero) for a in (y, left))
-    across = b.map("logical_and", b.map("logical_xor", *below), b.map("logical_not", none))
+    y = b.astype(y, left.dtype)
+    none, across = _across(b, left, y)
     found = b.map("where", across, b.map("add", left, y), left)
-    if left.dtype.kind == "i":
-        return found
-    return b.map("where", none, b.map("copysign", b.broadcast_to(zero, left.shape), y), found)
+    return found if left.dtype.kind == "i" else b.map("where", none, _zero_signed(b, y), found)
 
 
 def _floor_divide_lowered(b: Any, x: Any, y: Any) -> Any:
-    """As NumPy: (x - remainder) / y, rounded to the whole number that it is."""
-    left = _remainder_lowered(b, x, y)
+    """As NumPy: (x - what is left) / y, rounded to the whole number that it is."""
+    left = _fmod_lowered(b, x, y)
     if left is None or left.dtype.kind != "f":
         return None
     x, y = b.astype(x, left.dtype), b.astype(y, left.dtype)
     zero, half, one = (b.constant(n, left.dtype) for n in (0, 0.5, 1))
-    quotient, exact = b.map("divide", b.map("subtract", x, left), y), b.map("divide", x, y)
+    exact = b.map("divide", x, y)
+    quotient = b.map("divide", b.map("subtract", x, left), y)
+    _, across = _across(b, left, y)
+    quotient = b.map("where", across, b.map("subtract", quotient, one), quotient)
     down = b.map("floor", quotient)
     up = b.map("greater", b.map("subtract", quotient, down), half)
     found = b.map("where", up, b.map("add", down, one), down)
-    signed = b.map("copysign", b.broadcast_to(zero, exact.shape), exact)
-    found = b.map("where", b.map("equal", quotient, zero), signed, found)
+    found = b.map("where", b.map("equal", quotient, zero), _zero_signed(b, exact), found)
     return b.map("where", b.map("equal", y, zero), exact, found)
 
 

@@ -87,5 +87,6 @@ def spread_lowered(
     parts = parts if peaks is None else _parts(b, peaks, parts)
     around = [n + w.low + w.high for n, w in zip(lengths, windows, strict=True)]
     placed = list(zip(parts, places(windows, positions), strict=True))
-    whole = b.overlap((*y.shape[:2], *around), y.dtype, placed)
+    overlapping = any(w.stride < w.size for w in windows)
+    whole = b.overlap((*y.shape[:2], *around), y.dtype, placed, overlapping)
     return b.getitem(whole, inner(lengths, windows))
