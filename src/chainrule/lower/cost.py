@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from chainrule.lower.fuse import Called, Kernel, Product, Scatter, Step, root
+from chainrule.lower.fuse import Called, Kernel, Product, Scan, Scatter, Step, root
 from chainrule.lower.maths import FUNCTIONS
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.values import Value
@@ -21,6 +21,8 @@ def flops(step: Step) -> int:
         return 2 * prod(step.value.params)
     if isinstance(step, Scatter):
         return step.value.args[1][0].size
+    if isinstance(step, Scan):
+        return step.value.size
     if isinstance(step, Kernel):
         return prod(step.dims) * sum(map(_operations, step.body))
     return 0

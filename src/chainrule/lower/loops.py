@@ -7,7 +7,9 @@ where it is computed in vectors.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from chainrule.lower.fuse import Kernel
 from chainrule.lower.scalars import SCALARS
@@ -50,8 +52,8 @@ class Nest:
     order: tuple[int, ...] = field(default=())
 
 
-def nest_of(kernel: Kernel) -> Nest:
-    """The loop nest of a kernel."""
+def nest_of(kernel: Kernel, elsewhere: Mapping[Value, Place] = MappingProxyType({})) -> Nest:
+    """The loop nest of a kernel; `elsewhere` are places of what is not written to its own."""
     rank = len(kernel.dims)
     reads: dict[tuple[Value, Access], Place] = {}
     writes: dict[Value, Place] = {}
@@ -66,7 +68,7 @@ def nest_of(kernel: Kernel) -> Nest:
             strides = tuple(0 if i in axes else next(kept) for i in range(rank))
             folds.append(Fold(v, axes, Place(v, 0, strides)))
         elif v in kernel.stored:
-            writes[v] = Place(v, 0, strides_of(v.dims))
+            writes[v] = elsewhere.get(v) or Place(v, 0, strides_of(v.dims))
     nest = Nest(kernel.dims, 1, reads, writes, folds, kernel.body)
     _join_axes(nest)
     _choose_vector_axis(nest)
@@ -79,8 +81,8 @@ def place_of(value: Value, access: Access, rank: int) -> Place:
     offset = 0
     for d, step in zip(access, strides_of(value.dims), strict=True):
         offset += d.start * step
-        if d.axis is not None:
-            strides[d.axis] += d.step * step
+        for axis, apart in d.terms:
+            strides[axis] += apart * step
     return Place(value, offset, tuple(strides))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Product, Scatter, Step, root
+from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Product, Scan, Scatter, Step, root
 from chainrule.lower.scalars import LOCAL
 from chainrule.lower.values import Value
 
@@ -107,7 +107,7 @@ def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:
     if isinstance(step, Kernel):
         reads = [a for _, _, a, _ in step.reads()]
         return reads, [v for v in step.body if v.kind == "reduce" or v in step.stored]
-    if isinstance(step, (Product, Scatter)):
+    if isinstance(step, (Product, Scan, Scatter)):
         return [a for a, _ in step.value.args], [step.value]
     if isinstance(step, Piece):
         return [] if step.piece is None else [step.piece], [step.whole]

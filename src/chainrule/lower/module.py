@@ -14,17 +14,18 @@ from chainrule.lower.build import Program
 from chainrule.lower.cost import flops, moved, seconds
 from chainrule.lower.emit import kernel_function
 from chainrule.lower.entry import entry_function
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Product, Scatter, Step, fused
+from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Product, Scan, Scatter, Step, fused
 from chainrule.lower.lanes import Frame
-from chainrule.lower.loops import Nest, Place, nest_of, place_of
+from chainrule.lower.loops import Nest, nest_of, place_of
 from chainrule.lower.maths import definitions
 from chainrule.lower.memory import Memory, planned
 from chainrule.lower.products import QUIET, product_function
 from chainrule.lower.scalars import Code
+from chainrule.lower.scan import scan_function
 from chainrule.lower.scatter import scatter_function
 from chainrule.lower.split import split
 from chainrule.lower.stream import Region, resize, streamed
-from chainrule.lower.values import Value, pointwise
+from chainrule.lower.values import Value
 
 MOST_COPIES = 12
 LONG = 100e-6  # seconds
@@ -130,6 +131,8 @@ class _Writer:
             return kernel_function(name, nests[name], frame)
         if isinstance(step, Scatter):
             return scatter_function(name, step, frame)
+        if isinstance(step, Scan):
+            return scan_function(name, step, frame)
         assert not isinstance(step, Called)
         return product_function(name, step, frame)
 
@@ -214,26 +217,12 @@ def _chunk(region: Region) -> Code:
 
 
 def _piece_nest(step: Piece) -> Nest:
-    """A piece copied to its region; nothing: the whole set to zero."""
-    whole = step.whole
-    if step.piece is None:
-        dims = whole.dims
-        zero = Value("constant", (), whole.dtype, params=0)
-        copy = Value("map", dims, whole.dtype, ((zero, ()),), "copy")
-        region = pointwise(len(dims))
-    else:
-        dims = step.piece.dims
-        copy = Value("map", dims, whole.dtype, ((step.piece, pointwise(len(dims))),), "copy")
-        region = step.region
-    nest = nest_of(Kernel(dims, [copy], {}))
-    where = place_of(whole, region, len(dims))
-    if len(nest.extents) != len(dims):  # axes were joined that are apart in the whole
-        nest = Nest(dims, 1, {}, {}, [], [copy])
-        if step.piece is not None:
-            access = pointwise(len(dims))
-            nest.reads[step.piece, access] = place_of(step.piece, access, len(dims))
-        nest.writes[copy] = where
-        return nest
-    order = nest.order or tuple(range(len(dims)))
-    nest.writes[copy] = Place(whole, where.offset, tuple(where.strides[a] for a in order))
-    return nest
+    """A piece copied or added to its region; nothing: the whole set to zero."""
+    whole, dims = step.whole, step.dims
+    piece = step.piece or Value("constant", (), whole.dtype, params=0)
+    read = [(piece, step.access)]
+    if step.added:
+        read.append((whole, step.region))
+    written = Value("map", dims, whole.dtype, tuple(read), "add" if step.added else "copy")
+    place = place_of(whole, step.region, len(dims))
+    return nest_of(Kernel(dims, [written], {written: None}), {written: place})

@@ -269,6 +269,7 @@ SCALARS: dict[str, Write] = {
     "subtract": _arithmetic("fsub", "sub"),
     "multiply": _arithmetic("fmul", "mul"),
     "divide": _arithmetic("fdiv", "sdiv"),
+    "fmod": _arithmetic("frem", "srem"),
     "negative": _negative,
     "positive": lambda code, kind, lanes, x: x,
     "copy": lambda code, kind, lanes, x: x,

@@ -149,7 +149,7 @@ def _sorted(plan: Plan, rows: int) -> tuple[list[Step], list[Region], int]:
 
 def _conforming(value: Value, access: Access, along: int, rows: int) -> int | None:
     """The axis of a value that goes with the rows; None if none does, NEVER if it cannot."""
-    found = [i for i, d in enumerate(access) if d.axis == along]
+    found = [i for i, d in enumerate(access) if any(axis == along for axis, _ in d.terms)]
     if not found:
         return None
     one = len(found) == 1 and access[found[0]] == Dim(along) and value.dims[found[0]] == rows

@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrule.core.text import graph_text
 from chainrule.lower.cost import flops, moved
-from chainrule.lower.fuse import Called, Piece, Product, Scatter, root
+from chainrule.lower.fuse import Called, Piece, Product, Scan, Scatter, root
 from chainrule.lower.loops import Nest
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.stream import Region
@@ -75,6 +75,10 @@ def _step_text(k: int, step: Any, nest: Nest | None) -> str:
         return f"{head}product {each}({rows}, {summed}) · ({summed}, {columns}), BLAS"
     if isinstance(step, Scatter):
         return f"{head}scatter of {step.value.args[1][0].size:,} elements, in order"
+    if isinstance(step, Scan):
+        function, axis = step.value.params
+        n = step.value.dims[axis]
+        return f"{head}{function}, one after the other, along {n:,} elements"
     if isinstance(step, Piece):
         return f"{head}copy into {list(step.whole.dims)}"
     assert nest is not None
