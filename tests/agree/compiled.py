@@ -1,0 +1,177 @@
+"""What machine code is held to: the interpreter's numbers, to 12 digits, or to what rounding moves.
+
+Machine code adds in another order than NumPy and has its own exp and log, good to 2 units in the
+last place, as NumPy's are.  Where a program subtracts nearly equal numbers, that is all that is left
+of them: 1 - cos(x) at 1e-8, or a gradient that is zero in truth.  So a number may differ
+
+    by 1e-12 of itself, or else
+    by 8 times what it moves when the interpreter rounds every operation otherwise.
+
+How far it moves is measured in the program itself: all of it is computed again, six times, with every
+result moved by up to one unit in the last place, and so the operands of every op that adds inside
+it.  This is done only for programs of which a number differs by more than 1e-12, and those are
+counted.  A number that moves by 1e-9 of the largest of all in the program is not excused: then the
+program has no digits, or rounding took another branch, and either is to be looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import chainrule as cr
+from chainrule.core.containers import flatten
+from chainrule.core.node import Node
+from chainrule.diff.run import evaluated, recorded_run
+from tests.ops.table import Case, directions
+
+RELATIVE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+REPLAYS = 6
+ROUNDINGS = 8.0  # how many times the movement that was seen
+NO_DIGITS = 1e-9  # a movement of this much of the largest number is no rounding
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far apart the numbers of two results are."""
+
+    entries: int = 0
+    relative: float = 0.0  # the largest difference of those within 1e-12 of themselves
+    beyond: int = 0  # how many are not
+    roundings: float = 0.0  # the largest difference of these, by how far rounding moves them
+
+    @property
+    def agrees(self) -> bool:
+        return self.roundings <= ROUNDINGS
+
+
+def compared(f: Callable[..., Any], *args: Any) -> Agreement:
+    """f interpreted and compiled, called twice: the second call is the first without Python."""
+    with np.errstate(all="ignore"):
+        expected = numbers(f(*args))
+        fast = cr.compile(f)
+        for found in (numbers(fast(*args)), numbers(fast(*args))):
+            assert [(a.shape, a.dtype) for a in found] == [(b.shape, b.dtype) for b in expected]
+        return _agreement(f, args, found, expected)
+
+
+def assert_agrees(f: Callable[..., Any], *args: Any, says: Any = "") -> Agreement:
+    found = compared(f, *args)
+    assert found.agrees, f"{found}\n{says}"
+    return found
+
+
+def numbers(result: Any) -> list[Any]:
+    return [np.asarray(leaf) for leaf in flatten(result)[0]]
+
+
+def _agreement(f: Any, args: Any, found: list[Any], expected: list[Any]) -> Agreement:
+    gaps = [_gap(a, b) for a, b in zip(found, expected, strict=True)]
+    near = [_narrowest(b) for b in expected]
+    far = [gap > n * np.abs(b) for gap, n, b in zip(gaps, near, expected, strict=True)]
+    within = [_share(g, np.abs(b))[~o] for g, b, o in zip(gaps, expected, far, strict=True)]
+    beyond = sum(int(np.sum(o)) for o in far)
+    roundings = 0.0
+    if beyond:
+        moved = movement(f, args)
+        roundings = max(
+            float(np.max(_share(g, m)[o], initial=0.0))
+            for g, m, o in zip(gaps, moved, far, strict=True)
+        )
+    largest = max((float(np.max(w, initial=0.0)) for w in within), default=0.0)
+    return Agreement(sum(b.size for b in expected), largest, beyond, roundings)
+
+
+def _narrowest(array: Any) -> float:
+    """What a number of this type may differ by, relative to itself; nothing unless it is rounded."""
+    return RELATIVE[np.zeros(0, array.dtype).real.dtype] if array.dtype.kind in "fc" else 0.0
+
+
+def _gap(found: Any, expected: Any) -> Any:
+    """|found - expected|; infinite where only one of them is finite, or what is exact differs."""
+    same = (found == expected) | ((found != found) & (expected != expected))
+    if expected.dtype.kind not in "fc":
+        return np.where(same, 0.0, np.inf)
+    gap = np.abs(found - expected)
+    return np.where(same, 0.0, np.where(np.isfinite(gap), gap, np.inf))
+
+
+def _share(part: Any, whole: Any) -> Any:
+    """part / whole, zero where the part is."""
+    return np.where(part == 0, 0.0, part / np.where(part == 0, 1.0, whole))
+
+
+# -- rounding otherwise ----------------------------------------------------------------------------
+
+
+def movement(f: Callable[..., Any], args: Any) -> list[Any]:
+    """How far each number of a result moves when every operation is rounded otherwise."""
+    run = recorded_run(f, *args)
+    outputs, known = run.graph.outputs, {n: run.value(n) for n in run.graph.nodes}
+    base = [np.asarray(known[out]) for out in outputs]
+    far = [np.zeros(np.shape(b)) for b in base]
+    rng = np.random.default_rng(0)
+    for _ in range(REPLAYS):
+        again = _replayed(run, rng)
+        there = [np.asarray(again[out]) for out in outputs]
+        far = [np.fmax(m, _gap(t, b)) for m, t, b in zip(far, there, base, strict=True)]
+    limit = NO_DIGITS * max(_largest(v) for v in known.values())
+    return [np.where(m <= limit, m, 0.0) for m in far]
+
+
+def _replayed(run: Any, rng: np.random.Generator) -> dict[Node, Any]:
+    known: dict[Node, Any] = {}
+    for node in run.graph.nodes:
+        if node.is_leaf:
+            known[node] = run.value(node)
+            continue
+        given = {a: known[a] for a in node.args or () if isinstance(a, Node)}
+        if not node.rule.elementwise:
+            given = {a: _moved(v, rng) for a, v in given.items()}
+        known[node] = _moved(evaluated(node, given), rng)
+    return known
+
+
+def _moved(value: Any, rng: np.random.Generator) -> Any:
+    """Numbers of which the last digit is another; whole numbers are exact, and stay."""
+    if isinstance(value, tuple):
+        return tuple(_moved(v, rng) for v in value)
+    if value.dtype.kind not in "fc" or not np.size(value):
+        return value
+    unit = np.finfo(value.dtype).eps
+    moved = value * (1 + unit * rng.uniform(-1, 1, np.shape(value)))
+    return np.where(value == np.rint(value), value, moved).astype(value.dtype)[()]
+
+
+def _largest(value: Any) -> float:
+    if isinstance(value, tuple):
+        return max(map(_largest, value), default=0.0)
+    if value.dtype.kind not in "fc":
+        return 0.0
+    sizes = np.abs(np.asarray(value))
+    return float(np.max(sizes[np.isfinite(sizes)], initial=0.0))
+
+
+# -- derivatives of the ops in the table -----------------------------------------------------------
+
+
+def derivative(case: Case, order: int) -> Callable[..., Any] | None:
+    """The order-th derivative of a sample: pulled back so often, along fixed directions.
+
+    None where the sample has no floating-point input or result.
+    """
+    f: Callable[..., Any] = case
+    for k in range(order):
+        with np.errstate(all="ignore"):
+            outputs = f(*case.point) if case.places else ()
+        if not outputs:
+            return None
+        f = _pulled_back(f, tuple(directions([np.asarray(o) for o in outputs], k + 1)))
+    return f
+
+
+def _pulled_back(f: Callable[..., Any], seeds: tuple[Any, ...]) -> Callable[..., Any]:
+    return lambda *arrays: tuple(cr.vjp(f, *arrays)[1](seeds))
