@@ -26,6 +26,8 @@ import chainrule as cr
 from chainrule.core.containers import flatten
 from chainrule.core.node import Node
 from chainrule.diff.run import evaluated, recorded_run
+from tests.agree.compare import direction, flat_function
+from tests.agree.programs import Program
 from tests.ops.table import Case, directions
 
 RELATIVE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
@@ -175,3 +177,23 @@ def derivative(case: Case, order: int) -> Callable[..., Any] | None:
 
 def _pulled_back(f: Callable[..., Any], seeds: tuple[Any, ...]) -> Callable[..., Any]:
     return lambda *arrays: tuple(cr.vjp(f, *arrays)[1](seeds))
+
+
+# -- derivatives of random programs ----------------------------------------------------------------
+
+
+def program_derivative(program: Program, order: int) -> Callable[..., Any]:
+    """Value and gradient of a program; of a higher order, the gradient of slopes along directions."""
+    f = flat_function(program)
+    if order == 1:
+        return cr.value_and_grad(f)
+    for k in range(order - 1):
+        f = _slope(f, direction(program, k + 3))
+    return cr.grad(f)
+
+
+def _slope(f: Callable[..., Any], u: list[Any]) -> Callable[..., Any]:
+    def along(arrays: list[Any]) -> Any:
+        return sum(np.sum(g * d) for g, d in zip(cr.grad(f)(arrays), u, strict=True))
+
+    return along
