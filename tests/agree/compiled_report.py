@@ -37,6 +37,7 @@ class Row:
     entries: int = 0
     relative: float = 0.0
     furthest: str = ""  # the case it is of
+    narrow: float = 0.0
     beyond: int = 0
     beyond_in: list[str] = field(default_factory=list)
     roundings: float = 0.0
@@ -52,6 +53,7 @@ class Row:
         self.entries += found.entries
         if found.relative > self.relative:
             self.relative, self.furthest = found.relative, name
+        self.narrow = max(self.narrow, found.narrow)
         if found.beyond:
             self.beyond += found.beyond
             self.beyond_in.append(name)
@@ -101,7 +103,7 @@ def filled(row: Row, cases: Iterator[Named]) -> Row:
 def page(result: dict[str, Any]) -> str:
     """The result in words."""
     lines = [
-        f"| {r['what']} | {r['order']} | {r['cases']} | {r['entries']} | {r['relative']:.1e} ({r['furthest']}) "
+        f"| {r['what']} | {r['order']} | {r['cases']} | {r['entries']} | {r['relative']:.1e} {r['furthest']} | {r['narrow']:.1e} "
         f"| {r['beyond']} in {len(r['beyond_in'])} | {r['roundings']:.2f} {r['most_moved']} | {len(r['disagreements'])} |"
         for r in result["rows"]
     ]
@@ -121,8 +123,8 @@ def page(result: dict[str, Any]) -> str:
 
 `{result["command"]}` (random programs of seed {result["seed"]}; {made})
 
-| what | order | functions | numbers | largest relative difference | beyond 1e-12 | of what rounding moves | disagreements |
-| --- | --- | --- | --- | --- | --- | --- | --- |
+| what | order | functions | numbers | largest relative difference | in float32 | beyond 1e-12 | of what rounding moves | disagreements |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
 {chr(10).join(lines)}
 
 Every function is computed by the interpreter and by machine code, and every number compared by itself:
@@ -171,7 +173,7 @@ def write(rows: list[Row], out: Path) -> None:
             "chainrule": cr.__version__,
             **versions(("numpy", "scipy", "llvmlite")),
         },
-        "rows": [asdict(row) for row in rows],
+        "rows": [asdict(row) for row in rows if row.cases],  # those that are done
     }
     out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     out.with_suffix(".md").write_text(page(result), encoding="utf-8")

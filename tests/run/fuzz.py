@@ -3,7 +3,7 @@
     PYTHONPATH=src python -m tests.run.fuzz programs 0 100
     PYTHONPATH=src python -m tests.run.fuzz texts 0 100
 
-Programs are of odd shapes, layouts and types, and are compared with the interpreter.  Texts are LLVM
+Programs are of odd shapes, layouts and types, and are compared with the interpreter.  Texts are the
 modules of such programs with something in them altered: they are compiled, or refused with an
 exception, and never run.  What LLVM does not survive ends the process, which is what the test sees.
 """
@@ -62,7 +62,7 @@ def _index(rng: np.random.Generator, x: Array) -> tuple[Any, ...]:
         if n and rng.random() < 0.2:
             return rng.integers(-n, n, int(rng.integers(0, 4)))
         step = int(rng.choice([-3, -1, 1, 2]))
-        return slice(*sorted(rng.integers(0, n + 1, 2).tolist())[::step // abs(step)], step)
+        return slice(*sorted(rng.integers(0, n + 1, 2).tolist())[:: step // abs(step)], step)
 
     return tuple(part(n) for n in x.shape[: int(rng.integers(0, x.ndim + 1))])
 
@@ -110,6 +110,27 @@ def _joined(rng: np.random.Generator, x: Array) -> Callable[[Array], Array]:
     return lambda v: np.concatenate([v, v * 2, v[..., :0] if axis == x.ndim - 1 else v], axis)
 
 
+def _gram(rng: np.random.Generator, x: Array) -> Callable[[Array], Array]:
+    if x.ndim < 2 or np.prod(x.shape[:-2]) * x.shape[-1] ** 2 > MOST:
+        raise ValueError("no product, or a large one")
+    return lambda v: np.swapaxes(v, -1, -2) @ v
+
+
+def _selected(rng: np.random.Generator, x: Array) -> Callable[[Array], Array]:
+    index = _index(rng, x)
+    return lambda v: v[index]
+
+
+def _turned(rng: np.random.Generator, x: Array) -> Callable[[Array], Array]:
+    axes = rng.permutation(x.ndim)
+    return lambda v: np.transpose(v, axes)
+
+
+def _rolled(rng: np.random.Generator, x: Array) -> Callable[[Array], Array]:
+    shift = int(rng.integers(-3, 4))
+    return lambda v: np.roll(v, shift, axis=0)
+
+
 MENU: list[Draw] = [
     _unary,
     _unary,
@@ -118,16 +139,16 @@ MENU: list[Draw] = [
     _assigned,
     _spread,
     _joined,
-    lambda rng, x: lambda v, i=_index(rng, x): v[i],
-    lambda rng, x: lambda v, p=rng.permutation(x.ndim): np.transpose(v, p),
-    lambda rng, x: lambda v: np.where(v > 0.5, v, v * v),
+    _gram,
+    _selected,
+    _turned,
+    _rolled,
+    lambda rng, x: lambda v: np.where(v > 0.7, v, v * v),
     lambda rng, x: lambda v: v + v[..., :1] if x.ndim else v * 3,
-    lambda rng, x: lambda v: np.swapaxes(v, -1, -2) @ v,
     lambda rng, x: lambda v: np.cumsum(v, axis=-1),
-    lambda rng, x: lambda v, n=int(rng.integers(-3, 4)): np.roll(v, n, axis=0),
     lambda rng, x: lambda v: v.astype("float32"),
     lambda rng, x: lambda v: v / (1 + np.max(v * v, axis=-1, keepdims=True)),
-]  # fmt: skip
+]
 
 
 def program(number: int) -> tuple[Callable[..., Any], list[Array]]:
@@ -164,7 +185,9 @@ def gradient_of(f: Callable[..., Any], inputs: list[Array]) -> Callable[..., Any
     by = tuple(i for i, x in enumerate(inputs) if x.dtype.kind == "f")
 
     def total(*given: Array) -> Any:
-        return sum((np.sum(v) for v in f(*given) if v.dtype.kind == "f"), 0.0 * np.sum(given[by[0]]))
+        return sum(
+            (np.sum(v) for v in f(*given) if v.dtype.kind == "f"), 0.0 * np.sum(given[by[0]])
+        )
 
     return cr.value_and_grad(total, by) if by else None
 

@@ -406,6 +406,34 @@ def test_special_values(special):
             np.testing.assert_array_equal(np.signbit(a)[()], np.signbit(b)[()])
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64"])
+def test_a_constant_written_to_one_place(kind):
+    """In memory it is of the type of the array it goes into."""
+
+    def f(x, i):
+        y = x * 1
+        y[i] = 3
+        return y
+
+    x, i = np.ones(4, kind), np.array([1])
+    fast = cr.compile(f)
+    for _ in range(2):
+        close(fast(x, i), f(x, i))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.transpose(x, np.array([1, 0])),
+        lambda x: np.sum(np.sum(x), axis=0) + np.max(np.sum(x), axis=-1),
+        lambda x: np.sum(x, axis=np.int64(1)),
+        lambda x: np.mean(x, axis=(np.int32(0), -1)),
+    ],
+)
+def test_axes_of_all_sorts(f):
+    close(cr.compile(f)(A), plain(f(A)))
+
+
 # ---- guards -------------------------------------------------------------------------------------
 
 
