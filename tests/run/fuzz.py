@@ -23,7 +23,8 @@ import chainrule as cr
 from chainrule.run.machine import Machine
 from tests.agree.compiled import assert_agrees
 
-DTYPES = ["float64"] * 6 + ["float32", "int64", "bool", "int32", "complex128"]
+ODD = ["int64", "bool", "int32", "uint8", "int16", "float16", "complex128", "complex64"]
+DTYPES = ["float64"] * 9 + ["float32"] * 3 + ODD
 MOST = 400  # elements of a value
 
 Array = Any
