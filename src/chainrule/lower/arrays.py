@@ -89,7 +89,7 @@ def axes_of(shape: Shape) -> tuple[tuple[int, ...], dict[int, int]]:
 
 
 def folded_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    if axis is None:
+    if axis is None or ndim == 0:  # NumPy lets one say axis=0, or -1, of a number
         return tuple(range(ndim))
     listed = axis if isinstance(axis, tuple) else (axis,)
     return tuple(sorted(a % ndim for a in listed))

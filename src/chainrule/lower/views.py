@@ -76,14 +76,9 @@ class Views(Maps):
         access = tuple(Dim(axis_at[skipped + i]) for i, n in enumerate(array.shape) if n != 1)
         return self.view(array, tuple(shape), access)
 
-    def transpose(self, array: Array, axes: Sequence[int] | None) -> Array:
-        axes = (
-            tuple(reversed(range(array.ndim)))
-            if axes is None
-            else tuple(
-                a % array.ndim for a in (axes if isinstance(axes, tuple | list) else (axes,))
-            )
-        )
+    def transpose(self, array: Array, axes: Any) -> Array:
+        turned = reversed(range(array.ndim)) if axes is None else np.ravel(axes).tolist()
+        axes = tuple(int(a) % array.ndim for a in turned)
         shape = tuple(array.shape[a] for a in axes)
         _, axis_at = axes_of(shape)
         access = tuple(Dim(axis_at[axes.index(i)]) for i, n in enumerate(array.shape) if n != 1)

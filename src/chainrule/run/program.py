@@ -37,7 +37,7 @@ class Executable:
         self.machine = Machine(text, [*names, "entry"] if direct else names, imports)
         self.parts = [RUN(self.machine.address(name)) for name in names]
         memory = self.module.memory
-        self.constants = [np.ascontiguousarray(v.params) for v in memory.constants]
+        self.constants = [np.ascontiguousarray(v.params, v.dtype) for v in memory.constants]
         self.shapes: list[tuple[Shape, Any]] = [(r.shape, r.dtype) for r in program.results]
         self.free: list[Workspace] = []
         self.builtin: Any = None
