@@ -12,6 +12,7 @@ import pytest
 import chainrule as cr
 from chainrule.lower import split
 from chainrule.run.threads import threads
+from tests.agree.test_random_programs import blocks, named
 from tests.run.test_random_programs import assert_compiles
 
 pytest.importorskip("llvmlite")
@@ -63,14 +64,14 @@ def test_the_same_bits_on_any_number_of_threads(f, rows, dtype):
         np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * max(1, np.abs(b).max()))
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_random_programs_in_the_smallest_chunks(seed, monkeypatch):
+@pytest.mark.parametrize("block", blocks(0, 40), ids=named)
+def test_random_programs_in_the_smallest_chunks(block, monkeypatch):
     monkeypatch.setattr(split, "CHUNK_SECONDS", 1e-30)
     monkeypatch.setattr(split, "ADDING_UP", 1e30)
     monkeypatch.setattr(split, "ROWS", 1)
     monkeypatch.setattr(split, "PRODUCT_ROWS", 1)
     cr.set_threads(3)
-    assert_compiles(seed)
+    assert_compiles(block)
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, True, "2", None])

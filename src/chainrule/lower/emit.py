@@ -151,12 +151,13 @@ class _Emitter(Folds):
         self.index.append("0")
         for fold, parts in terms.items():
             while len(parts) > 1:
-                parts = [
-                    self._combine(fold, a, b, nest.lanes)
-                    for a, b in zip(parts[::2], parts[1::2], strict=True)
-                ]
-            before = self._load(fold.place, at, nest.lanes, mask)
-            total = self._combine(fold, before, parts[0], nest.lanes)
+                pairs = zip(parts[::2], parts[1::2], strict=False)
+                left = parts[-1:] if len(parts) % 2 else []
+                parts = [*(self._combine(fold, a, b, nest.lanes) for a, b in pairs), *left]
+            total = parts[0]
+            if self._through_memory(fold):
+                before = self._load(fold.place, at, nest.lanes, mask)
+                total = self._combine(fold, before, total, nest.lanes)
             self._store(fold.place, total, at, nest.lanes, mask)
         self.index.pop()
         return {}

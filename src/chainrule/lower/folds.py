@@ -47,8 +47,15 @@ class Folds(Lanes):
     def _through_memory(self, fold: Fold) -> bool:
         """Whether a result is added to more than once, so that it must start from memory."""
         start = self._suffix(fold)
+        if self._in_registers(fold):
+            return False
         again = fold.value in self.frame.totals
         return again or start == self.depth or any(a < start for a in fold.axes)
+
+    def _in_registers(self, fold: Fold) -> bool:
+        """Whether all the rows that a result sums up are computed together."""
+        whole = self.depth > 1 and self.nest.jam == self.nest.extents[-2] > 1
+        return whole and fold.axes == {self.depth - 2} and fold.value not in self.frame.totals
 
     def _label(self, what: str) -> str:
         self.labels += 1

@@ -16,7 +16,7 @@ from math import prod
 from typing import Any
 
 from chainrule.lower.arrays import Call, Move
-from chainrule.lower.values import KNOWN, Access, Value, ordered, pointwise, strides_of
+from chainrule.lower.values import KNOWN, Access, Value, ordered, pointwise
 
 LONGEST = 400  # values of one kernel: a longer one has too few registers
 CHEAP = frozenset({
@@ -298,7 +298,7 @@ def matrix_strides(
     a: Value, access: Access, shape: tuple[int, int, int]
 ) -> tuple[int, int, int, int] | None:
     """Where (batch, row, column) of an operand stand: offset and strides, if BLAS can read them."""
-    strides = strides_of(a.dims)
+    strides = a.strides
     offset = sum(d.start * s for d, s in zip(access, strides, strict=True))
     dims = tuple(n for n in shape if n != 1)
     along = [0] * len(dims)

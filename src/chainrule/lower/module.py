@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from chainrule.lower.arrange import arrange
 from chainrule.lower.build import Program
 from chainrule.lower.cost import flops, moved, seconds
 from chainrule.lower.emit import kernel_function
@@ -56,6 +57,7 @@ class Module:
 def module_of(program: Program) -> Module:
     """Fuse, stream, plan memory, and write the code."""
     plan = fused(program.outputs)
+    arrange(plan)
     streamed(plan)
     split(plan)
     memory = planned(plan, program.inputs)

@@ -64,11 +64,7 @@ return:
 }
 
 
-def product_function(
-    name: str,
-    step: Product,
-    frame: Frame,
-) -> Code:
+def product_function(name: str, step: Product, frame: Frame) -> Code:
     """The code of a function that computes one product, for each of a batch."""
     value = step.value
     batch, rows, columns, summed = value.params
@@ -78,17 +74,21 @@ def product_function(
     assert at_a is not None
     assert at_b is not None
     code, size = Code(), value.dtype.itemsize
+    if value.order is not None:  # columns first: Cᵀ = Bᵀ·Aᵀ
+        a, b, rows, columns = b, a, columns, rows
+        at_a, at_b = (*at_b[:2], *at_b[:1:-1]), (*at_a[:2], *at_a[:1:-1])
+    line = columns if value.order is None else value.strides[1]  # from one row of C to the next
     pointers = []
     for operand, first in ((a, at_a[0]), (b, at_b[0]), (value, 0)):
         pointers.append(frame.pointer(code, operand, first * size))
     begins = frame.begins(code) if value in frame.totals else "true"
     layouts = _layout(at_a), _layout(at_b)
-    start = _settings(code, value, *layouts, begins)
-    along, part = _part(value.params, layouts[0][0], layouts[1][0])
+    start = _settings(code, KNOWN[value.dtype], (rows, columns, summed), (*layouts, line), begins)
+    along, part = _part((rows, columns, summed), layouts[0][0], layouts[1][0])
     if batch > 1:
         _for_each(code, value, pointers, (at_a[1] * size, at_b[1] * size, rows * columns * size))
     elif along == "n":
-        apart = (at_a[2] * size, 0, columns * size)
+        apart = (at_a[2] * size, 0, line * size)
         _in_parts(code, value, pointers, apart, (rows, part), along, start)
     elif along == "k":
         apart = (at_a[3] * size, at_b[2] * size, 0)
@@ -100,16 +100,20 @@ def product_function(
 
 
 def _settings(
-    code: Code, value: Value, of_a: tuple[str, int], of_b: tuple[str, int], begins: str
+    code: Code,
+    kind: str,
+    sizes: tuple[int, int, int],
+    lines: tuple[tuple[str, int], tuple[str, int], int],
+    begins: str,
 ) -> str:
     """BLAS takes every argument by its address: sizes, flags, and what to do with the old sum.
 
     The last, a factor, is returned.
     """
-    _, rows, columns, summed = value.params
-    kind = KNOWN[value.dtype]
+    rows, columns, summed = sizes
+    of_a, of_b, of_c = lines
     of = code.type(kind, 1)
-    numbers = {"m": columns, "n": rows, "k": summed, "lda": of_b[1], "ldb": of_a[1], "ldc": columns}
+    numbers = {"m": columns, "n": rows, "k": summed, "lda": of_b[1], "ldb": of_a[1], "ldc": of_c}
     for key, number in numbers.items():
         code.line(f"%{key} = alloca i32")
         code.line(f"store i32 {max(number, 1)}, ptr %{key}")
@@ -150,12 +154,12 @@ def _for_each(code: Code, value: Value, pointers: list[str], steps: tuple[int, .
     code.lines.append("done:")
 
 
-def _part(sizes: tuple[int, int, int, int], of_a: str, of_b: str) -> tuple[str, int]:
+def _part(sizes: tuple[int, int, int], of_a: str, of_b: str) -> tuple[str, int]:
     """Along which of BLAS's sizes a product is asked for in parts, if any, and how long they are.
 
     A transposed second factor is slower without the copy.
     """
-    _, rows, columns, summed = sizes
+    rows, columns, summed = sizes
     if rows * columns * summed <= SMALL:
         return "", 0
     of_rows, of_summed = SMALL // (columns * summed), SMALL // (rows * columns)

@@ -95,6 +95,8 @@ def _own_sums(region: Region, steps: list[Step], total: Value) -> Kernel:
             step.body[step.body.index(total)] = own
             step.stored.pop(total, None)
     parts = Value("parts", (region.chunks, *total.dims), total.dtype)
+    if total.order is not None:
+        own.order, parts.order = total.order, (0, *(a + 1 for a in total.order))
     region.totals.remove(total)
     region.totals.add(own)
     region.parts[own] = parts

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from chainrule.lower.fuse import Kernel, Piece, Plan, Product, Step, root
 from chainrule.lower.memory import reads_and_writes
-from chainrule.lower.values import Access, Dim, Value, strides_of
+from chainrule.lower.values import Access, Dim, Value
 
 LEAST_ROWS = 64
 CACHE = 2**20  # bytes that one tile may take
@@ -54,7 +54,7 @@ class Region:
         dim = _row_dims(step, self.axis[step], self.rows).get(base)
         if dim is None and base in reads_and_writes(step)[1]:
             dim = self.row_dim[base]
-        return (0 if dim is None else strides_of(base.dims)[dim] * value.dtype.itemsize), 0
+        return (0 if dim is None else base.strides[dim] * value.dtype.itemsize), 0
 
 
 @dataclass

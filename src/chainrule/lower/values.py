@@ -17,6 +17,7 @@ nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -55,7 +56,7 @@ class Value:
     of these, and whether they are added.
     """
 
-    __slots__ = ("args", "dims", "dtype", "kind", "line", "name", "number", "params")
+    __slots__ = ("args", "dims", "dtype", "kind", "line", "name", "number", "order", "params")
 
     def __init__(
         self,
@@ -69,6 +70,15 @@ class Value:
         self.line: Any = None
         self.name = ""
         self.number = -1
+        self.order: tuple[int, ...] | None = None  # of the axes in memory, if it is another
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """How many elements apart neighbours along each axis lie in memory."""
+        if self.order is None:
+            return strides_of(self.dims)
+        found = dict(zip(self.order, strides_of([self.dims[a] for a in self.order]), strict=True))
+        return tuple(found[a] for a in range(len(self.dims)))
 
     @property
     def size(self) -> int:
@@ -105,7 +115,7 @@ def composed(inner: Access, outer: Access) -> Access:
     return tuple(found)
 
 
-def strides_of(dims: tuple[int, ...]) -> tuple[int, ...]:
+def strides_of(dims: Sequence[int]) -> tuple[int, ...]:
     """How many elements apart neighbours along each axis lie, rows last."""
     strides, step = [], 1
     for n in reversed(dims):
