@@ -72,14 +72,14 @@ class _Emitter(Folds):
 
     def _at_first_row(self, folds: list[Fold]) -> None:
         """Let sums over all tiles of a chunk begin with the first."""
-        code, first, on = self.code, self._label("first"), self._label("on")
+        code, first, on = self.code, self.code.label("first"), self.code.label("on")
         begins = self.frame.begins(code)
         code.line(f"br i1 {begins}, label %{first}, label %{on}")
-        self._enter(first)
+        self.code.enter(first)
         for fold in folds:
             self._fill(fold)
         code.line(f"br label %{on}")
-        self._enter(on)
+        self.code.enter(on)
 
     def _all_places(self) -> list[Place]:
         nest = self.nest
@@ -111,7 +111,7 @@ class _Emitter(Folds):
                     for f, n in zip(folding, names, strict=True)
                 ]
 
-            totals = self._loop("0", str(self.nest.extents[k]), types, body)
+            totals = self.code.loop("0", str(self.nest.extents[k]), types, body)
             sums = dict(zip(folding, totals, strict=True))
         for fold in [f for f in sums if self._suffix(f) == k]:
             self._finish(fold, sums.pop(fold))
@@ -134,7 +134,7 @@ class _Emitter(Folds):
             self.rows.clear()
             return []
 
-        self._loop("0", str(nest.extents[-2] // nest.jam), [], body)
+        self.code.loop("0", str(nest.extents[-2] // nest.jam), [], body)
 
     def _row_bodies(self, at: str, mask: str | None) -> dict[Fold, str]:
         """One vector of each row that is computed together."""
@@ -239,21 +239,21 @@ class _Emitter(Folds):
 
         if not folding or blocks <= 2 * CHUNK:
             return dict(
-                zip(folding, added(self._loop("0", str(blocks), types, one_block)), strict=True)
+                zip(folding, added(self.code.loop("0", str(blocks), types, one_block)), strict=True)
             )
 
         def one_chunk(c: str, names: list[str]) -> list[str]:
             first = code.put(f"mul i64 {c}, {CHUNK}")
             beyond = code.put(f"add i64 {first}, {CHUNK}")
             end = code.intrinsic("smin", "i64", 1, beyond, str(blocks))
-            sums = added(self._loop(first, end, types, one_block))
+            sums = added(self.code.loop(first, end, types, one_block))
             return [
                 self._combine(f, n, s, nest.lanes)
                 for f, n, s in zip(folding, names, sums, strict=True)
             ]
 
         outer = [(self._acc_type(f), self._acc_start(f)) for f in folding]
-        totals = self._loop("0", str(-(-blocks // CHUNK)), outer, one_chunk)
+        totals = self.code.loop("0", str(-(-blocks // CHUNK)), outer, one_chunk)
         return dict(zip(folding, totals, strict=True))
 
     def _computed(self, places: Sequence[str], mask: str | None) -> list[dict[Any, str]]:

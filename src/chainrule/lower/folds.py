@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,8 +33,6 @@ class Folds(Lanes):
         super().__init__(frame)
         self.nest = nest
         self.depth = len(nest.extents)
-        self.block = "entry"
-        self.labels = 0
 
     def _suffix(self, fold: Fold) -> int:
         """The loop from which on all loops are folded."""
@@ -56,44 +53,6 @@ class Folds(Lanes):
         """Whether all the rows that a result sums up are computed together."""
         whole = self.depth > 1 and self.nest.jam == self.nest.extents[-2] > 1
         return whole and fold.axes == {self.depth - 2} and fold.value not in self.frame.totals
-
-    def _label(self, what: str) -> str:
-        self.labels += 1
-        return f"{what}{self.labels}"
-
-    def _enter(self, label: str) -> None:
-        self.code.lines.append(f"{label}:")
-        self.block = label
-
-    def _loop(
-        self,
-        first: str,
-        end: str,
-        carried: list[tuple[str, str]],
-        body: Callable[[str, list[str]], list[str]],
-    ) -> list[str]:
-        """for i in range(first, end): carried values (type, start) become what body gives."""
-        code = self.code
-        head, done = self._label("loop"), self._label("done")
-        before = self.block
-        i, step = code.fresh(), code.fresh()
-        names = [code.fresh() for _ in carried]
-        code.line(f"br label %{head}")
-        self._enter(head)
-        mark = len(code.lines)
-        found = body(i, names)
-        code.line(f"{step} = add i64 {i}, 1")
-        more = code.put(f"icmp slt i64 {step}, {end}")
-        last = self.block
-        code.line(f"br i1 {more}, label %{head}, label %{done}")
-        phis = [f"  {i} = phi i64 [ {first}, %{before} ], [ {step}, %{last} ]"]
-        phis += [
-            f"  {name} = phi {of} [ {start}, %{before} ], [ {new}, %{last} ]"
-            for name, (of, start), new in zip(names, carried, found, strict=True)
-        ]
-        code.lines[mark:mark] = phis
-        self._enter(done)
-        return found
 
     def _acc_type(self, fold: Fold) -> str:
         return self.code.type(KNOWN[fold.value.dtype], self.nest.lanes)
@@ -147,7 +106,7 @@ class Folds(Lanes):
                     inside(k + 1, [*chosen, i])
                     return []
 
-                self._loop("0", str(self.nest.extents[k]), [], body)
+                self.code.loop("0", str(self.nest.extents[k]), [], body)
 
         inside(0, [])
         self.index = outer

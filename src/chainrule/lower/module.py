@@ -15,12 +15,12 @@ from chainrule.lower.build import Program
 from chainrule.lower.cost import flops, moved, seconds
 from chainrule.lower.emit import kernel_function
 from chainrule.lower.entry import entry_function
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Product, Scan, Scatter, Step, fused
+from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Scan, Scatter, Step, fused
 from chainrule.lower.lanes import Frame
 from chainrule.lower.loops import Nest, nest_of, place_of
 from chainrule.lower.maths import definitions
 from chainrule.lower.memory import Memory, planned
-from chainrule.lower.products import QUIET, product_function
+from chainrule.lower.products import CALLS, QUIET, product_function
 from chainrule.lower.scalars import Code
 from chainrule.lower.scan import scan_function
 from chainrule.lower.scatter import scatter_function
@@ -152,7 +152,7 @@ class _Writer:
         for code in self.codes:
             declares |= code.declares
             wanted |= dict.fromkeys(sorted(code.functions))
-        quiet = any(isinstance(s, Product) for s in self.module.plan.steps)
+        quiet = not declares.isdisjoint(CALLS.values())  # of BLAS
         if quiet:
             declares |= set(QUIET)
         maths = definitions(wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,9 @@ class Code:
         self.count = 0
         self.declares: set[str] = set()
         self.functions: set[tuple[str, str, int]] = set()
+        self.taken: list[str] = []  # memory on the stack, taken once at the start
+        self.block = "entry"  # the one that is being written
+        self.labels = 0
 
     def fresh(self) -> str:
         self.count += 1
@@ -74,6 +77,44 @@ class Code:
                 base = self.put(f"getelementptr i8, ptr {base}, i64 {on}")
         return base
 
+    def label(self, what: str) -> str:
+        self.labels += 1
+        return f"{what}{self.labels}"
+
+    def enter(self, label: str) -> None:
+        """Begin a block."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def loop(
+        self,
+        first: str,
+        end: str,
+        carried: Sequence[tuple[str, str]],
+        body: Callable[[str, list[str]], list[str]],
+    ) -> list[str]:
+        """for i in range(first, end): carried values (type, start) become what body gives."""
+        head, done = self.label("loop"), self.label("done")
+        before = self.block
+        i, step = self.fresh(), self.fresh()
+        names = [self.fresh() for _ in carried]
+        self.line(f"br label %{head}")
+        self.enter(head)
+        mark = len(self.lines)
+        found = body(i, names)
+        self.line(f"{step} = add i64 {i}, 1")
+        more = self.put(f"icmp slt i64 {step}, {end}")
+        last = self.block
+        self.line(f"br i1 {more}, label %{head}, label %{done}")
+        phis = [f"  {i} = phi i64 [ {first}, %{before} ], [ {step}, %{last} ]"]
+        phis += [
+            f"  {name} = phi {of} [ {start}, %{before} ], [ {new}, %{last} ]"
+            for name, (of, start), new in zip(names, carried, found, strict=True)
+        ]
+        self.lines[mark:mark] = phis
+        self.enter(done)
+        return found
+
     def as_step(self, name: str) -> None:
         """Make the lines the function of one step: of the table, and which rows it is about."""
         self.as_function(name, STEP)
@@ -81,7 +122,7 @@ class Code:
     def as_function(self, name: str, parameters: str) -> None:
         """Make the lines the body of a function of the module."""
         head = f"define internal void @{name}({parameters}) nounwind {{"
-        self.lines = [head, "entry:", *self.lines, "  ret void", "}", ""]
+        self.lines = [head, "entry:", *self.taken, *self.lines, "  ret void", "}", ""]
 
     def type(self, kind: str, lanes: int) -> str:
         element = ELEMENTS.get(kind, kind)

@@ -15,7 +15,7 @@ MOST_CHUNKS = 32  # and so the most threads that are ever busy
 CHUNK_SECONDS = 50e-6  # handing one out takes a few microseconds
 ADDING_UP = 0.03  # the part of the time that may go into adding up the sums of chunks
 ROWS = 8  # chunks begin at multiples of it, so that no vector is cut
-PRODUCT_ROWS = 256  # of one chunk of a product: BLAS copies the other operand for each
+PRODUCT_ROWS = 64  # of one chunk of a product: the other operand is copied for each
 
 
 def split(plan: Plan) -> None:

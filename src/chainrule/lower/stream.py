@@ -273,15 +273,9 @@ def _localised(
     per_row = (kept + sum(v.nbytes for v in readers)) // region.rows
     if not kept + again or not per_row:
         return 0
-    least = max((_least_rows(s.value) for s in tiled if isinstance(s, Product)), default=8)
-    region.tile = _tile(region.rows, CACHE // per_row, least)
+    products = any(isinstance(s, Product) for s in tiled)
+    region.tile = _tile(region.rows, CACHE // per_row, LEAST_ROWS if products else 8)
     return (kept + again) // region.rows * (region.rows - region.tile)
-
-
-def _least_rows(product: Value) -> int:
-    """Rows that make a call of BLAS worth while: it copies the other operand in each."""
-    _, _, columns, summed = product.params
-    return 256 if min(columns, summed) >= 256 else LEAST_ROWS
 
 
 def _tile(rows: int, fitting: int, least: int) -> int:

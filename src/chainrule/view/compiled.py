@@ -10,6 +10,7 @@ from chainrule.lower.cost import flops, moved
 from chainrule.lower.fuse import Called, Piece, Product, Scan, Scatter, root
 from chainrule.lower.loops import Nest
 from chainrule.lower.memory import reads_and_writes
+from chainrule.lower.products import operands_of
 from chainrule.lower.stream import Region
 from chainrule.lower.values import KNOWN, Value, program_text
 from chainrule.run.compiled import Compiled, Variant
@@ -72,7 +73,8 @@ def _step_text(k: int, step: Any, nest: Nest | None) -> str:
     if isinstance(step, Product):
         batch, rows, columns, summed = step.value.params
         each = f"{batch} × " if batch > 1 else ""
-        return f"{head}product {each}({rows}, {summed}) · ({summed}, {columns}), BLAS"
+        how = "in registers" if operands_of(step.value).matrices.fit else "BLAS"
+        return f"{head}product {each}({rows}, {summed}) · ({summed}, {columns}), {how}"
     if isinstance(step, Scatter):
         return f"{head}scatter of {step.value.args[1][0].size:,} elements, in order"
     if isinstance(step, Scan):
