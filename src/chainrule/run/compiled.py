@@ -15,6 +15,7 @@ from chainrule.core.containers import flatten
 from chainrule.core.late import late
 from chainrule.errors import ArgumentError, ChainruleError, CompileError
 from chainrule.lower.build import Program
+from chainrule.optimise.passes import optimised
 from chainrule.record.bindings import PLAIN, Outside
 from chainrule.record.outside import watch
 from chainrule.record.specialise import Recording, same_recording, specialised
@@ -41,15 +42,16 @@ class Variant:
         self.recording = recording
         self.objects = objects  # among the arguments, as they were
         self.contents = contents  # of arrays outside
-        graph = recording.graph
         guards = [g.node for g in recording.guards]
-        self.program = Program(graph, guards, recording.constants)
+        self.optimised = optimised(recording.graph, guards, recording.constants)
+        graph = self.optimised.graph
+        self.program = Program(graph, self.optimised.constants)
         live = {n: recording.live[n] for n in graph.captured if n in recording.live}
         self.live = list(live.values())
         self.live_forms = [(n.shape, n.dtype) for n in live]
         self.expected = [g.value for g in recording.guards]
         self.expected += [np.array(False) for _ in self.program.forbidden]
-        self.count = len(graph.outputs)
+        self.count = len(recording.graph.outputs)
         self.run = Executable(self.program)
         self.direct = direct_call(self, given, donated) if self.run.builtin is not None else None
         self.seconds = {"recording": recorded, "compiling": perf_counter() - start}

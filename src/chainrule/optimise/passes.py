@@ -1,0 +1,35 @@
+"""The passes in order, as `cr.compile` runs them on what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chainrule.core.graph import Graph, inputs_of
+from chainrule.core.node import Node
+from chainrule.core.order import dfs_order
+from chainrule.optimise.fold import FOLD
+from chainrule.optimise.rewrite import Constants, Optimised, Rewrite, Sweep
+from chainrule.optimise.share import key_of
+
+EXACT: tuple[Rewrite, ...] = (FOLD,)
+
+
+def optimised(
+    graph: Graph, extra: Sequence[Node], constants: Constants, reassociate: bool = False
+) -> Optimised:
+    """An equivalent graph, whose last outputs are the `extra` nodes; `constants` are leaves."""
+    return Sweep(_with_outputs(graph, extra), constants, EXACT, key_of).run()
+
+
+def _with_outputs(graph: Graph, extra: Sequence[Node]) -> Graph:
+    """The graph with more outputs, which need not lead to those it has."""
+    if not extra:
+        return graph
+    outputs = (*graph.outputs, *extra)
+    known = set(graph.nodes)
+    nodes = graph.nodes
+    if not known.issuperset(extra):
+        nodes = (*nodes, *(n for n in dfs_order(extra, inputs_of) if n not in known))
+    return Graph(
+        nodes, graph.leaves, outputs, graph.name, graph.captured, graph.inputs, graph.result
+    )
