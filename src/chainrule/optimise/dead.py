@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from chainrule.core.graph import Graph
 from chainrule.core.node import Node
 
+Arrays = Mapping[Node, np.ndarray]
 
-def cleaned(
-    graph: Graph, constants: Mapping[Node, np.ndarray]
-) -> tuple[Graph, dict[Node, np.ndarray]]:
-    """The graph of what its outputs need, in the same order; leaves stay that the caller fills."""
-    needed = {id(n) for n in graph.outputs}
+
+def needed(
+    graph: Graph,
+    nodes: Sequence[Node],
+    outputs: tuple[Node, ...],
+    captured: Mapping[Node, Any],
+    constants: Arrays,
+) -> tuple[Graph, Arrays]:
+    """The graph, made of those of these nodes that its outputs need, and its constants.
+
+    Leaves that are no constants stay: the caller fills them.
+    """
+    read = set(map(id, outputs))
     kept: list[Node] = []
-    for node in reversed(graph.nodes):
-        if id(node) in needed:
-            needed.update(map(id, node.args or ()))
+    for node in reversed(nodes):
+        if id(node) in read:
+            read.update(map(id, node.args or ()))
         elif not node.is_leaf or node in constants:
             continue
         kept.append(node)
-    if len(kept) == len(graph.nodes):
-        return graph, dict(constants)
-    alive = set(kept)
-    captured = {n: v for n, v in graph.captured.items() if n in alive}
-    nodes = tuple(reversed(kept))
+    if len(kept) < len(nodes):
+        captured, constants = (
+            {n: v for n, v in some.items() if id(n) in read or n not in constants}
+            for some in (captured, constants)
+        )
     found = Graph(
-        nodes, graph.leaves, graph.outputs, graph.name, captured, graph.inputs, graph.result
+        tuple(reversed(kept)),
+        graph.leaves,
+        outputs,
+        graph.name,
+        captured,
+        graph.inputs,
+        graph.result,
     )
-    return found, {n: v for n, v in constants.items() if n in alive}
+    return found, constants

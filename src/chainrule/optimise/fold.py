@@ -14,7 +14,7 @@ import numpy as np
 from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
 from chainrule.core.spec import Spec
-from chainrule.optimise.rewrite import Rewrite, Sweep, is_elementwise, is_ours
+from chainrule.optimise.rewrite import ARRAY, Rewrite, Sweep, is_elementwise, is_ours
 
 LARGE = 2**16  # bytes: what is no larger may be made of anything
 
@@ -52,4 +52,4 @@ def _computed(node: Node, values: list[Any], shape: Any = None) -> np.ndarray | 
     return value if Spec.of(value) == expected else None
 
 
-FOLD = Rewrite("constant", "f(constants) is a constant", (), _folded)
+FOLD = Rewrite("constant", "f(constants) is a constant", (), (ARRAY,), _folded)

@@ -7,18 +7,30 @@ from collections.abc import Sequence
 from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.node import Node
 from chainrule.core.order import dfs_order
+from chainrule.optimise.algebra import ALGEBRA
+from chainrule.optimise.choices import CHOICES
 from chainrule.optimise.fold import FOLD
+from chainrule.optimise.layout import LAYOUT
+from chainrule.optimise.pieces import PIECES
+from chainrule.optimise.products import PRODUCTS
+from chainrule.optimise.reassociate import REASSOCIATE
 from chainrule.optimise.rewrite import Constants, Optimised, Rewrite, Sweep
 from chainrule.optimise.share import key_of
 
-EXACT: tuple[Rewrite, ...] = (FOLD,)
+EXACT: tuple[Rewrite, ...] = (FOLD, *ALGEBRA, *CHOICES, *LAYOUT, *PRODUCTS, *PIECES)
+EVERY: tuple[Rewrite, ...] = (*EXACT, *REASSOCIATE)
 
 
 def optimised(
     graph: Graph, extra: Sequence[Node], constants: Constants, reassociate: bool = False
 ) -> Optimised:
-    """An equivalent graph, whose last outputs are the `extra` nodes; `constants` are leaves."""
-    return Sweep(_with_outputs(graph, extra), constants, EXACT, key_of).run()
+    """An equivalent graph, whose last outputs are the `extra` nodes; `constants` are leaves.
+
+    All passes go over the graph in one walk: what one makes, the next sees.
+    """
+    return Sweep(
+        _with_outputs(graph, extra), constants, EVERY if reassociate else EXACT, key_of
+    ).run()
 
 
 def _with_outputs(graph: Graph, extra: Sequence[Node]) -> Graph:

@@ -24,19 +24,26 @@ from chainrule.core.node import NO_ATTRS, Node, make_leaf
 from chainrule.core.op import OPS, Op, Partials
 from chainrule.core.rule import rule_for
 from chainrule.core.spec import Shape
-from chainrule.optimise.dead import cleaned
+from chainrule.optimise.dead import needed
 
 BITS, SUMS, REALS = "bits", "sums", "reals"
+NUMBER, ARRAY = "a number", "a constant array"  # kinds of arguments beside ops
+CONSTANT = (NUMBER, ARRAY)
 Constants = Mapping[Node, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """One equation, read from left to right; `apply` gives the replacement, or None."""
+    """One equation, read from left to right; `apply` gives the replacement, or None.
+
+    It is tried on nodes of `ops` (any, if there are none) that have an argument of a kind that it
+    `reads` (whatever they read, if there are none): a node of an op, or a constant.
+    """
 
     name: str
     equation: str
     ops: tuple[str, ...]  # what stands outermost on the left
+    reads: tuple[str, ...]
     apply: Callable[[Sweep, Node], Node | None]
     exact: str = BITS
 
@@ -67,13 +74,14 @@ class Sweep:
         rewrites: Iterable[Rewrite] = (),
         key: Callable[[Node], Any] | None = None,
     ):
-        """A rewrite without `ops` is tried on every node; nodes of one `key` become one."""
+        """Nodes of one `key` become one."""
         self.graph, self.key = graph, key
-        self.everywhere = [r for r in rewrites if not r.ops]
-        self.by_op: dict[str, list[Rewrite]] = {}
+        self.index: dict[str, dict[str, list[Rewrite]]] = {}  # by kind of argument, then by op
         for rewrite in rewrites:
-            for op in rewrite.ops:
-                self.by_op.setdefault(op, []).append(rewrite)
+            for kind in rewrite.reads or ("",):
+                by_op = self.index.setdefault(kind, {})
+                for op in rewrite.ops or ("",):
+                    by_op.setdefault(op, []).append(rewrite)
         self.constants = dict(constants)
         self.captured = dict(graph.captured)
         self.replaced: dict[int, Node] = {}  # by id: arguments need not be hashable
@@ -84,7 +92,7 @@ class Sweep:
 
     def run(self) -> Optimised:
         """The graph after the walk, without what is not needed any more."""
-        graph, replaced, kept = self.graph, self.replaced, self.nodes.append
+        graph, replaced = self.graph, self.replaced
         for node in graph.nodes:
             if node.is_leaf:
                 continue
@@ -95,37 +103,42 @@ class Sweep:
                     break
             found = self._finished(found)
             if found is node:
-                kept(node)
+                self.nodes.append(node)
             else:
                 replaced[id(node)] = found
         outputs = tuple(replaced.get(id(n), n) for n in graph.outputs)
-        first = dict.fromkeys((*graph.leaves, *self.captured))
-        nodes = tuple(dict.fromkeys((*first, *self.nodes)))
-        found = Graph(
-            nodes, graph.leaves, outputs, graph.name, self.captured, graph.inputs, graph.result
+        every = [*graph.leaves, *self.captured, *self.nodes]
+        return Optimised(
+            *needed(graph, every, outputs, self.captured, self.constants), self.counts, len(graph)
         )
-        return Optimised(*cleaned(found, self.constants), self.counts, len(graph))
 
     def _on_new_arguments(self, node: Node) -> Node:
-        args = [self.replaced.get(id(a), a) for a in node.args or ()]
-        return self.made(node.op, args, node, node.attrs)
+        """The same operation on what stands for its arguments now, which is of the same dtypes."""
+        get = self.replaced.get
+        args = tuple([get(id(a), a) for a in node.args or ()])
+        parents = tuple([get(id(p), p) for p in node.parents])
+        made = Node(
+            node.rule, parents, (), node.attrs, node.shape, node.dtype, node.code, node.lasti, args
+        )
+        self.nodes.append(made)
+        return made
 
     def _finished(self, node: Node) -> Node:
         """What stands for a node after every rewrite that applies, and for its equals."""
-        found: Node | None = node
-        while found is not None:
+        while (candidates := self._candidates(node)) and (
+            found := self._rewritten(node, candidates)
+        ):
             node = found
-            found = self._rewritten(node)
-        return self._once(node)
+        key = None if self.key is None or node.is_leaf else self.key(node)
+        if key is None:
+            return node
+        first = self.first.setdefault(key, node)
+        if first is not node:
+            self.counts["shared"] += 1
+        return first
 
-    def _rewritten(self, node: Node) -> Node | None:
-        if node.is_leaf:
-            return None
-        op = node.rule.op
-        here = self.by_op.get(op.name, ())
-        if here and not is_ours(op):
-            return None
-        for rewrite in (*here, *self.everywhere) if self.everywhere else here:
+    def _rewritten(self, node: Node, candidates: Iterable[Rewrite]) -> Node | None:
+        for rewrite in candidates:
             found = rewrite.apply(self, node)
             if found is not None:
                 assert found.shape == node.shape, rewrite.name
@@ -134,16 +147,22 @@ class Sweep:
                 return found
         return None
 
-    def _once(self, node: Node) -> Node:
-        if self.key is None or node.is_leaf:
-            return node
-        key = self.key(node)
-        if key is None:
-            return node
-        found = self.first.setdefault(key, node)
-        if found is not node:
-            self.counts["shared"] += 1
-        return found
+    def _candidates(self, node: Node) -> Iterable[Rewrite]:
+        """The rewrites that may apply, found by the op and the kinds of its arguments."""
+        if node.is_leaf:
+            return ()
+        name, index = node.rule.op.name, self.index
+        found = index[""].get(name, ()) if "" in index else ()
+        for argument in node.args or ():
+            if not isinstance(argument, Node):
+                by_op = index.get(NUMBER)
+            elif argument.is_leaf:
+                by_op = index.get(ARRAY) if argument in self.constants else None
+            else:
+                by_op = index.get(argument.rule.op.name)
+            if by_op is not None:
+                found = (*found, *by_op.get(name, ()), *by_op.get("", ()))
+        return found if found and is_ours(node.rule.op) else ()
 
     # -- what rewrites ask and make ------------------------------------------------------------
 
@@ -169,7 +188,7 @@ class Sweep:
         attrs: Mapping[str, Any] = NO_ATTRS,
         shape: Shape | None = None,
     ) -> Node:
-        """A new node on the line of `at`, and of its dtype; of its shape too unless another is given."""
+        """A new node on the line of `at`, of its dtype and, unless another is given, its shape."""
         if isinstance(op, str):
             op = OPS[op]
             attrs = {**op.attrs, **attrs}

@@ -21,17 +21,17 @@ def key_of(node: Node) -> Any:
         ours = _ours[op] = is_ours(op)
     if not ours:
         return None
-    args = [id(a) if isinstance(a, Node) else _constant(a) for a in node.args or ()]
+    args = [a if isinstance(a, Node) else _constant(a) for a in node.args or ()]
     if op.commutes and _swapped(*args):
         args.reverse()
-    if not node.attrs:
-        return (op, *args)
-    return (op, *args, *[_constant(v) for v in node.attrs.values()])
+    if node.attrs:
+        args += [_constant(v) for v in node.attrs.values()]
+    return (op, *args)
 
 
 def _swapped(x: Any, y: Any) -> bool:
-    """Whether these keys of arguments are not in their order: nodes first, by their id."""
-    return isinstance(x, tuple) or (isinstance(y, int) and y < x)
+    """Whether these arguments are not in the order of keys: nodes first, by their id."""
+    return type(x) is tuple or (type(y) is not tuple and id(y) < id(x))
 
 
 def _constant(value: Any) -> Any:
