@@ -105,15 +105,12 @@ def _divided_by_power_of_two(sweep: Sweep, node: Node) -> Found:
     number = sweep.number(divisor)
     if not fits(x, node) or node.dtype.kind != "f" or number is None or not _is_real(number):
         return None
-    mantissa, _ = math.frexp(number)
-    if abs(mantissa) != 0.5 or not math.isfinite(number):
+    if abs(math.frexp(number)[0]) != 0.5:
         return None
-    if abs(number) > 1 / float(np.finfo(node.dtype).smallest_normal):
+    tiny = float(np.finfo(node.dtype).smallest_normal)
+    if not tiny <= abs(float(number)) <= 1 / tiny:
         return None
-    inverse = 1 / number
-    if not math.isfinite(inverse) or not np.isfinite(node.dtype.type(inverse)):
-        return None
-    return sweep.made("multiply", (x, inverse), node)
+    return sweep.made("multiply", (x, 1 / number), node)
 
 
 def _is_real(number: Any) -> bool:
@@ -147,40 +144,32 @@ def _both_negated(sweep: Sweep, node: Node) -> Found:
 
 def _sign_into_number(sweep: Sweep, node: Node) -> Found:
     """(-x) * c, also / and the number first: the sign goes to the number."""
-    if node.dtype.kind != "f":
-        return None
-    args = node.args or ()
-    inside = [argument_of(x, "negative") for x in args]
-    numbers = [sweep.number(x) for x in args]
+    args = list(node.args or ())
     for i, j in ((0, 1), (1, 0)):
-        if inside[i] is not None and numbers[j] is not None and _is_signed(numbers[j]):
-            made: list[Any] = [None, None]
-            made[i], made[j] = inside[i], -numbers[j]
-            if _same_spec(made[i], args[i]) and np.ndim(args[j]) == 0:
-                return sweep.made(node.op, made, node)
+        x, number = argument_of(args[i], "negative"), _negated(args[j])
+        if x is not None and number is not None and x.dtype.kind == "f":
+            args[i], args[j] = x, number
+            return sweep.made(node.op, args, node)
     return None
 
 
 def _negated_product(sweep: Sweep, node: Node) -> Found:
     """-(c * x), also -(x / c) and -(c / x): the sign goes to the number."""
     inner = node.args[0]  # type: ignore[index]
-    if inner.is_leaf or inner.op.name not in ("multiply", "divide") or node.dtype.kind != "f":
-        return None
     args = list(inner.args)
     for i, x in enumerate(args):
-        number = None if isinstance(x, Node) else sweep.number(x)
-        if number is not None and _is_signed(number):
-            args[i] = -number
+        number = _negated(x)
+        if number is not None and node.dtype.kind == "f":
+            args[i] = number
             return sweep.made(inner.op, args, node)
     return None
 
 
-def _is_signed(number: Any) -> bool:
-    return np.asarray(number).dtype.kind in "fi"
-
-
-def _same_spec(x: Any, y: Any) -> bool:
-    return bool(x.shape == y.shape and x.dtype == y.dtype)
+def _negated(number: Any) -> Any:
+    """A number with the other sign, which 0 has only as a float; None of anything else."""
+    if type(number) in (int, float):
+        return -float(number)
+    return -number if isinstance(number, np.floating) else None
 
 
 def _even(sweep: Sweep, node: Node) -> Found:

@@ -25,6 +25,8 @@ def _known_choice(sweep: Sweep, node: Node) -> Found:
     chosen = x if truth else y
     if fits(chosen, node):
         return chosen
+    if isinstance(chosen, Node) and chosen.dtype == node.dtype:
+        return sweep.made("broadcast_to", (chosen,), node, {"shape": node.shape})
     number = sweep.number(chosen)
     if number is None:
         return None
@@ -89,9 +91,10 @@ def _not_not(sweep: Sweep, node: Node) -> Found:
 def _finite_and_infinite(sweep: Sweep, node: Node, x: Any, y: Any) -> Found:
     """A derivative asks this of a number; it is never true."""
     subject = argument_of(y, "isinf")
-    if subject is None or argument_of(x, "equal") is not subject:
+    if subject is None or argument_of(x, "equal") is None:
         return None
-    number = sweep.number(x.args[1])
+    others = [a for a in x.args if a is not subject]
+    number = sweep.number(others[0]) if len(others) == 1 else None
     if number is None or not np.isfinite(number):
         return None
     return sweep.constant(np.broadcast_to(np.False_, node.shape))

@@ -31,7 +31,7 @@ def _folded(sweep: Sweep, node: Node) -> Node | None:
     values = [sweep.constants[a] if isinstance(a, Node) else a for a in args]
     numbers = [sweep.number(a) for a in args]
     if all(n is not None for n in numbers) and (is_elementwise(op) or op.view):
-        one = _computed(node, numbers, ()) if is_elementwise(op) else np.asarray(numbers[0])
+        one = _lane(node, numbers) if is_elementwise(op) else np.asarray(numbers[0])
         if one is not None and one.dtype == node.dtype:
             return sweep.constant(np.broadcast_to(one, node.shape))
     size = sum(np.asarray(v).nbytes for v in values)
@@ -39,6 +39,15 @@ def _folded(sweep: Sweep, node: Node) -> Node | None:
         return None
     value = _computed(node, values)
     return None if value is None else sweep.constant(value)
+
+
+def _lane(node: Node, numbers: list[Any]) -> np.ndarray | None:
+    """One lane of the result; NumPy rounds a power of an array otherwise than that of a number."""
+    if not node.ndim:
+        return _computed(node, numbers, ())
+    lanes = [n.reshape(1) if isinstance(n, np.generic) else n for n in numbers]
+    found = _computed(node, lanes, (1,))
+    return None if found is None else found[0]
 
 
 def _computed(node: Node, values: list[Any], shape: Any = None) -> np.ndarray | None:

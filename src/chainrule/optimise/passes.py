@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.node import Node
 from chainrule.core.order import dfs_order
+from chainrule.core.verify import verify
 from chainrule.optimise.algebra import ALGEBRA
 from chainrule.optimise.choices import CHOICES
 from chainrule.optimise.fold import FOLD
@@ -26,11 +28,14 @@ def optimised(
 ) -> Optimised:
     """An equivalent graph, whose last outputs are the `extra` nodes; `constants` are leaves.
 
-    All passes go over the graph in one walk: what one makes, the next sees.
+    All passes go over the graph in one walk: what one makes, the next sees.  With CHAINRULE_VERIFY
+    in the environment the result is verified, which may take as long as recording did.
     """
-    return Sweep(
-        _with_outputs(graph, extra), constants, EVERY if reassociate else EXACT, key_of
-    ).run()
+    rewrites = EVERY if reassociate else EXACT
+    found = Sweep(_with_outputs(graph, extra), constants, rewrites, key_of).run()
+    if os.environ.get("CHAINRULE_VERIFY"):
+        verify(found.graph)
+    return found
 
 
 def _with_outputs(graph: Graph, extra: Sequence[Node]) -> Graph:
