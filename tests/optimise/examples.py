@@ -102,9 +102,11 @@ EXAMPLES = {
         lambda x, y: np.sum(x.reshape(2, 1, 3), axis=1, keepdims=True),
     ],
     "transposed product": [
-        lambda x, y: (x.reshape(3, 2).T @ y.reshape(3, 2)).T,
+        lambda x, y: (x.reshape(3, 2).T @ y.reshape(2, 3).T).T,
         lambda x, y: np.transpose(
-            x.reshape(1, 2, 3) @ np.transpose(y.reshape(1, 2, 3), (0, 2, 1)), (0, 2, 1)
+            np.transpose(x.reshape(1, 3, 2), (0, 2, 1))
+            @ np.transpose(y.reshape(1, 2, 3), (0, 2, 1)),
+            (0, 2, 1),
         ),
     ],
     "joined": [_pieces, _rows, lambda x, y: _pieces(y, x) * 2],

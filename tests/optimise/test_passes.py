@@ -62,7 +62,7 @@ def seen(x):
 
 
 def multiplied(x):
-    return np.transpose(x.T @ (2.0 * x))
+    return np.transpose(x.T @ np.transpose(2.0 * x.T)), np.transpose(x.T @ x)
 
 
 def pieces(x):

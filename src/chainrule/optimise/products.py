@@ -19,33 +19,18 @@ def _turns(node: Any) -> bool:
 
 
 def _transposed_product(sweep: Sweep, node: Node) -> Found:
-    """Where an operand is a transpose, that one goes away, and the result needs none."""
+    """Where one operand alone is transposed, BLAS takes that as a flag, and nothing is won."""
     product = node.args[0]  # type: ignore[index]
-    if argument_of(product, "matmul") is None or not _turns(node):
-        return None
     x, y = product.args
-    operands = (x, y)
-    if not all(isinstance(a, Node) and a.ndim >= 2 for a in operands):
+    if not (_turns(node) and _turns(x) and _turns(y)):
         return None
-    if not (_turns(x) or _turns(y)):
-        return None
-    return sweep.made("matmul", (_turned(sweep, y), _turned(sweep, x)), node)
-
-
-def _turned(sweep: Sweep, x: Node) -> Node:
-    if _turns(x):
-        inner: Node = x.args[0]  # type: ignore[index]
-        return inner
-    n = x.ndim
-    axes = (*range(n - 2), n - 1, n - 2)
-    shape = tuple(x.shape[a] for a in axes)
-    return sweep.made("transpose", (x,), x, {"axes": axes}, shape)
+    return sweep.made("matmul", (y.args[0], x.args[0]), node)
 
 
 PRODUCTS = (
     Rewrite(
         "transposed product",
-        "(xᵀ y)ᵀ = yᵀ x",
+        "(xᵀ yᵀ)ᵀ = y x",
         ("transpose",),
         ("matmul",),
         _transposed_product,
