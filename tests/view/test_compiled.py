@@ -35,7 +35,7 @@ def test_golden_report(fast):
     assert_golden(without_times(fast.report()), "compiled-report.txt")
 
 
-@pytest.mark.parametrize("stage", ["graph", "values", "loops"])
+@pytest.mark.parametrize("stage", ["recorded", "graph", "values", "loops"])
 def test_golden_ir(fast, stage):
     assert_golden(fast.ir(stage), f"compiled-{stage}.txt")
 

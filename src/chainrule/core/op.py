@@ -25,6 +25,8 @@ result depends on; elementwise and selecting ops need none.
 `lower` says what machine code computes: the name of a scalar function, or a function of a builder
 (`chainrule.lower.build`), the operands and the attrs.  An op without is interpreted.
 
+`commutes` of an op with two inputs: f(x, y) and f(y, x) are the same bits.
+
 `usually` of an op recorded as others (`expand`): called with so many arguments and no keyword, it
 is just the op of that name.
 """
@@ -168,6 +170,7 @@ class Op:
     variant: Function | None = None
     reach: Function | None = None
     lower: Function | str | None = None
+    commutes: bool = False
     doc: str = ""
     rules: dict[Any, Rule] = field(init=False, default_factory=dict)
 

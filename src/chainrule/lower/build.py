@@ -7,14 +7,13 @@ interpreter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from chainrule.core.graph import Graph, inputs_of
+from chainrule.core.graph import Graph
 from chainrule.core.node import Node
-from chainrule.core.order import dfs_order
 from chainrule.core.spec import Shape
 from chainrule.lower.arrays import Array, Call, Constant, NotLoweredError, dims_of
 from chainrule.lower.convolve import Convolutions
@@ -25,13 +24,8 @@ from chainrule.lower.values import KNOWN, Value, pointwise
 class Program:
     """What a graph becomes: its inputs in the order of the leaves, its outputs, and the calls."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        extra: Sequence[Node] = (),
-        constants: Mapping[Node, np.ndarray] | None = None,
-    ):
-        """`extra` are nodes computed beside the outputs; `constants` are leaves of known value."""
+    def __init__(self, graph: Graph, constants: Mapping[Node, np.ndarray] | None = None):
+        """`constants` are leaves of known value."""
         self.graph = graph
         builder = Builder()
         known: dict[Node, Any] = {}
@@ -46,10 +40,10 @@ class Program:
             self.inputs.append(value)
             self.shapes.append(leaf.shape)
             known[leaf] = Array(value, leaf.shape)
-        for node in dfs_order((*graph.outputs, *extra), inputs_of):
-            if node not in known:
+        for node in graph.nodes:
+            if not node.is_leaf:
                 known[node] = builder.lowered(node, known)
-        self.results: list[Array] = [known[out] for out in (*graph.outputs, *extra)]
+        self.results: list[Array] = [known[out] for out in graph.outputs]
         self.forbidden = builder.forbidden
         self.results += self.forbidden
         self.fallbacks = builder.fallbacks

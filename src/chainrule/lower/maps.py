@@ -64,7 +64,7 @@ class Maps:
 
     def map(self, function: str, *operands: Array, dtype: Any = None) -> Array:
         """`function` at each index of the operands broadcast together."""
-        if function == "multiply":
+        if function == "multiply":  # the graph has no such product, but an op may be lowered to one
             x, y = operands
             for one, other in ((x, y), (y, x)):  # exact, of NaN too
                 if one.number == 1 and not one.shape and one.dtype == other.dtype:

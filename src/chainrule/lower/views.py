@@ -23,6 +23,7 @@ from chainrule.lower.arrays import (
 from chainrule.lower.layout import in_memory_order, regrouped, renumbered, whole_order
 from chainrule.lower.maps import Maps
 from chainrule.lower.values import KNOWN, LONG, Access, Dim, Value, pointwise
+from chainrule.optimise.rewrite import one_number
 
 
 class Views(Maps):
@@ -31,16 +32,15 @@ class Views(Maps):
     def given(self, value: Any) -> Array | None:
         """A constant of the graph."""
         array = np.asarray(value)
-        if array.dtype.kind == "i" and array.dtype != LONG:
-            array = array.astype(LONG)
-        if array.dtype not in KNOWN:
+        dtype = LONG if array.dtype.kind == "i" else array.dtype
+        if dtype not in KNOWN:
             return None
-        flat = array.reshape(-1)
-        if array.size and (array.size == 1 or bool((flat == flat[0]).all())):
+        number = one_number(array)
+        if number is not None:
             # A Python number takes the type of what it meets.
             weak = isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))
-            return self.broadcast_to(self.constant(flat[0], array.dtype, weak), array.shape)
-        return self.held(array)
+            return self.broadcast_to(self.constant(number, dtype, weak), array.shape)
+        return self.held(array.astype(dtype, copy=False))
 
     def held(self, array: np.ndarray) -> Array:
         """An array kept with the code; a single number is written into it."""

@@ -18,7 +18,15 @@ safe_quotient = pairs_within((-2.0, 2.0), (0.5, 2.0), complex_too=True)
 
 away_from_jumps = pairs_within((2.1, 2.4), (1.3, 1.6))
 
-add = elementwise("add", operator.add, (1, 1), samples=any_pair, numpy=(np.add,), reference=np.add)
+add = elementwise(
+    "add",
+    operator.add,
+    (1, 1),
+    samples=any_pair,
+    numpy=(np.add,),
+    reference=np.add,
+    commutes=True,
+)
 subtract = elementwise(
     "subtract", operator.sub, (1, -1), samples=any_pair, numpy=(np.subtract,), reference=np.subtract
 )
@@ -61,6 +69,7 @@ multiply = elementwise(
     numpy=(np.multiply,),
     reference=np.multiply,
     variant=_masked_product,
+    commutes=True,
 )
 multiply_mask = elementwise(
     "multiply_mask",

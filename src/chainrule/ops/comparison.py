@@ -35,6 +35,10 @@ def _compare(ufunc: np.ufunc, **fields: Any) -> Op:
     return elementwise(ufunc.__name__, ufunc, ZERO, inputs=TWO, samples=pairs, **fields)
 
 
+def _logical(ufunc: np.ufunc, **fields: Any) -> Op:
+    return elementwise(ufunc.__name__, ufunc, ZERO, inputs=TWO, commutes=True, **fields)
+
+
 def _tied(x: Any, y: Any) -> Any:
     return np.equal(x, y)
 
@@ -43,23 +47,17 @@ greater = _compare(np.greater, kinks=_tied)
 greater_equal = _compare(np.greater_equal, kinks=_tied)
 less = _compare(np.less, kinks=_tied)
 less_equal = _compare(np.less_equal, kinks=_tied)
-equal = _compare(np.equal)
-not_equal = _compare(np.not_equal)
+equal = _compare(np.equal, commutes=True)
+not_equal = _compare(np.not_equal, commutes=True)
 
-logical_and = elementwise("logical_and", np.logical_and, ZERO, inputs=TWO, samples=_booleans)
-logical_or = elementwise("logical_or", np.logical_or, ZERO, inputs=TWO, samples=_booleans)
-logical_xor = elementwise("logical_xor", np.logical_xor, ZERO, inputs=TWO, samples=_booleans)
+logical_and = _logical(np.logical_and, samples=_booleans)
+logical_or = _logical(np.logical_or, samples=_booleans)
+logical_xor = _logical(np.logical_xor, samples=_booleans)
 logical_not = elementwise("logical_not", np.logical_not, ZERO, inputs=ONE, samples=reals)
 
-bitwise_and = elementwise(
-    "bitwise_and", np.bitwise_and, ZERO, inputs=TWO, samples=_integers, lower="logical_and"
-)
-bitwise_or = elementwise(
-    "bitwise_or", np.bitwise_or, ZERO, inputs=TWO, samples=_integers, lower="logical_or"
-)
-bitwise_xor = elementwise(
-    "bitwise_xor", np.bitwise_xor, ZERO, inputs=TWO, samples=_integers, lower="logical_xor"
-)
+bitwise_and = _logical(np.bitwise_and, samples=_integers, lower="logical_and")
+bitwise_or = _logical(np.bitwise_or, samples=_integers, lower="logical_or")
+bitwise_xor = _logical(np.bitwise_xor, samples=_integers, lower="logical_xor")
 invert = elementwise(
     "invert",
     np.invert,

@@ -15,6 +15,7 @@ from chainrule.core.containers import flatten
 from chainrule.core.late import late
 from chainrule.errors import ArgumentError, ChainruleError, CompileError
 from chainrule.lower.build import Program
+from chainrule.optimise.passes import optimised
 from chainrule.record.bindings import PLAIN, Outside
 from chainrule.record.outside import watch
 from chainrule.record.specialise import Recording, same_recording, specialised
@@ -36,20 +37,22 @@ class Variant:
         contents: Contents,
         donated: Sequence[int] = (),
         recorded: float = 0.0,
+        reassociate: bool = False,
     ):
         start = perf_counter()
         self.recording = recording
         self.objects = objects  # among the arguments, as they were
         self.contents = contents  # of arrays outside
-        graph = recording.graph
         guards = [g.node for g in recording.guards]
-        self.program = Program(graph, guards, recording.constants)
+        self.optimised = optimised(recording.graph, guards, recording.constants, reassociate)
+        graph = self.optimised.graph
+        self.program = Program(graph, self.optimised.constants)
         live = {n: recording.live[n] for n in graph.captured if n in recording.live}
         self.live = list(live.values())
         self.live_forms = [(n.shape, n.dtype) for n in live]
         self.expected = [g.value for g in recording.guards]
         self.expected += [np.array(False) for _ in self.program.forbidden]
-        self.count = len(graph.outputs)
+        self.count = len(recording.graph.outputs)
         self.run = Executable(self.program)
         self.direct = direct_call(self, given, donated) if self.run.builtin is not None else None
         self.seconds = {"recording": recorded, "compiling": perf_counter() - start}
@@ -100,8 +103,10 @@ Variants: TypeAlias = dict[Any, list[Variant]]
 class Compiled:
     """A function compiled for every form of arguments it is called with."""
 
-    def __init__(self, f: Callable[..., Any], donate: Sequence[int] = ()):
-        self.f, self.donate = f, donate
+    def __init__(
+        self, f: Callable[..., Any], donate: Sequence[int] = (), reassociate: bool = False
+    ):
+        self.f, self.donate, self.reassociate = f, donate, reassociate
         self.variants: Variants = {}
         self.outside = watch(f)
         self.direct: Callable[..., Any] | None = None  # the last path taken
@@ -164,7 +169,7 @@ class Compiled:
         objects = watch(tuple(v for v in flatten(every)[0] if not _is_value(v)))
         live = list(recording.live.values())
         contents = Contents(self.outside.arrays(), live, recording.variables)
-        variant = Variant(recording, every, objects, contents, self.donate, spent)
+        variant = Variant(recording, every, objects, contents, self.donate, spent, self.reassociate)
         found = variant.first(leaves)
         variants.setdefault(key, []).insert(0, variant)
         self._prefer(variant, variants)
@@ -255,7 +260,10 @@ def _hashable(value: Any) -> bool:
 
 
 def compile(
-    f: Callable[..., Any], target: str = "cpu", donate: int | Sequence[int] = ()
+    f: Callable[..., Any],
+    target: str = "cpu",
+    donate: int | Sequence[int] = (),
+    reassociate: bool = False,
 ) -> Compiled:
     """f as a function that runs as machine code.
 
@@ -265,6 +273,9 @@ def compile(
     `donate` names arguments whose arrays the caller does not use again: once such an array has been
     passed, its memory may take a result of a later call.  A training step that is given its own
     last parameters then needs no new memory.
+
+    `reassociate` allows rewrites that hold for real numbers and round otherwise, as x / 3 into
+    x * (1 / 3); without it every rewrite is exact.  `fast.report()` names those applied.
     """
     if target != "cpu":
         raise ArgumentError(f'target={target!r}: only "cpu" is there')
@@ -273,4 +284,4 @@ def compile(
     donated = (donate,) if isinstance(donate, int) else tuple(donate)
     if not all(isinstance(n, int) and n >= 0 for n in donated):
         raise ArgumentError(f"donate={donate!r}: the positions of arguments, counted from 0")
-    return Compiled(f, donated)
+    return Compiled(f, donated, bool(reassociate))

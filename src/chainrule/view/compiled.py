@@ -13,6 +13,7 @@ from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.products import operands_of
 from chainrule.lower.stream import Region
 from chainrule.lower.values import KNOWN, Value, program_text
+from chainrule.optimise.rewrite import Optimised
 from chainrule.run.compiled import Compiled, Variant
 from chainrule.run.threads import threads
 
@@ -47,7 +48,7 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
                 steps.append(f"  {last} for {region.tile:,} of {region.rows:,} rows at a time{cut}")
         work, traffic = work + f, traffic + b
         steps.append(text)
-    nodes = len(variant.recording.graph)
+    nodes = len(variant.optimised.graph)
     memory = module.memory
     used = min(threads(), memory.threads)
     seconds = ", ".join(f"{what} {1e3 * t:.0f} ms" for what, t in variant.seconds.items())
@@ -55,6 +56,7 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
         f"{name}, path {number}: {nodes} nodes in {len(module.plan.steps)} steps",
         f"  inputs      {inputs or 'none'}",
         f"  guards      {len(variant.expected)}",
+        *_rewrites_text(variant.optimised),
         *steps,
         f"  in all      {_amount(work)} flops, {_amount(traffic)}B moved",
         f"  memory      {_amount(memory.arena + used * memory.local)}B beside inputs and outputs",
@@ -64,6 +66,23 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
         where = f"  ({node.line})" if node.line else ""
         lines.append(f"  interpreted {node.op.name}: {why}{where}")
     return "\n".join(lines)
+
+
+def _rewrites_text(found: Optimised) -> list[str]:
+    """Every rewrite of the graph by its name, the most frequent first."""
+    if not found.counts:
+        return []
+    ordered = sorted(found.counts.items(), key=lambda item: (-item[1], item[0]))
+    named = ", ".join(name if n == 1 else f"{name} ×{n}" for name, n in ordered)
+    return [f"  rewritten   from {found.before} nodes: {named}"]
+
+
+def _optimised_text(variant: Variant) -> str:
+    """The graph that is lowered; what guards are computed from comes after the results."""
+    text, _, listed = graph_text(variant.optimised.graph).rpartition("\n  return ")
+    outputs = listed.split(" ")
+    results, guards = " ".join(outputs[: variant.count]), " ".join(outputs[variant.count :])
+    return f"{text}\n  return {results}" + (f"\n  guards {guards}" if guards else "")
 
 
 def _step_text(k: int, step: Any, nest: Nest | None) -> str:
@@ -110,7 +129,11 @@ def _amount(count: float) -> str:
 
 
 def ir_text(compiled: Compiled, stage: str = "values") -> str:
-    """The last path at one stage: "graph", "values", "loops", "llvm" or "assembly"."""
+    """The last path at one stage.
+
+    "recorded" is the graph as it was recorded, "graph" what the rewrites made of it; then come
+    "values", "loops", "llvm" and "assembly".
+    """
     from chainrule.errors import ArgumentError
 
     every = [v for variants in compiled.variants.values() for v in variants]
@@ -118,7 +141,8 @@ def ir_text(compiled: Compiled, stage: str = "values") -> str:
         raise ArgumentError("nothing is compiled before the first call")
     variant = every[0]
     stages = {
-        "graph": lambda: graph_text(variant.recording.graph),
+        "recorded": lambda: graph_text(variant.recording.graph),
+        "graph": lambda: _optimised_text(variant),
         "values": lambda: program_text(variant.program.outputs),
         "loops": lambda: "\n\n".join(loops_text(k, n) for k, n in variant.run.module.nests.items()),
         "llvm": lambda: variant.run.module.text,
