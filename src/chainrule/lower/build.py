@@ -19,6 +19,7 @@ from chainrule.core.spec import Shape
 from chainrule.lower.arrays import Array, Call, Constant, NotLoweredError, dims_of
 from chainrule.lower.contract import Contractions
 from chainrule.lower.indices import assigned, gathered, scattered
+from chainrule.lower.tape import TAPE
 from chainrule.lower.values import KNOWN, Value, pointwise
 
 
@@ -76,6 +77,8 @@ class Builder(Contractions):
             )
             return Array(value, node.shape)
         args = [known[a] if isinstance(a, Node) else a for a in node.args or ()]
+        if node.op is TAPE:
+            return self._called(node, args)
         found, why = self._by_record(node, args)
         if found is None:
             self.fallbacks.append((node, why))

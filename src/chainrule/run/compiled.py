@@ -14,7 +14,9 @@ import numpy as np
 from chainrule.core.containers import flatten
 from chainrule.core.late import late
 from chainrule.errors import ArgumentError, ChainruleError, CompileError
+from chainrule.lower.arrays import NotLoweredError
 from chainrule.lower.build import Program
+from chainrule.lower.taping import taped
 from chainrule.record.bindings import PLAIN, Outside
 from chainrule.record.outside import watch
 from chainrule.record.specialise import Recording, same_recording, specialised
@@ -198,7 +200,10 @@ class Compiled:
         values, structure = flatten((*args, *kwargs.values()))
         every = structure.unflatten(list(_promoted(values)))
         start = perf_counter()
-        recording = specialised(f, every, {})
+        try:
+            recording = taped(specialised(f, every, {}, sweeps=True))
+        except NotLoweredError:  # a gradient was to be swept by a tape, and cannot be
+            recording = taped(specialised(f, every, {}))
         return recording, every, perf_counter() - start
 
     report = late("chainrule.view.compiled", "report_text")

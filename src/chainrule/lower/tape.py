@@ -1,0 +1,143 @@
+"""A large scalar graph as a tape: arrays of instructions that one small compiled loop runs.
+
+Values stand in slots of eight bytes: first what is given (inputs, constants), then one per
+instruction.  Instructions are sorted by level (how many steps lie before them) and kind, and follow
+each other in *runs* of one kind, so that the loop asks once per run what to do, and computes
+neighbours together.  A run is its kind, flags and length; its results are the next slots, and its
+operands stand in a list of slots: all first operands, then all second ones, …  So an instruction
+takes 4 bytes per operand, and 16 more for its value and its adjoint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chainrule.core.op import NOT_WRITTEN, Op
+from chainrule.core.parts import OBJECT
+from chainrule.core.spec import Spec
+from chainrule.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from chainrule.lower.kinds import Kind
+
+APART, REVERSED, FLAGS = 1, 2, 2  # of a run: its instructions need not each other; it hands back
+SHORT = 16  # groups of fewer instructions of one kind are put together, one after the other
+
+
+@dataclass(frozen=True)
+class Result:
+    """Where a result is read: of the values or of the adjoints, which slots."""
+
+    adjoint: bool
+    slots: np.ndarray
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Tape:
+    """Instructions, what they start from, and what is read of them."""
+
+    kinds: tuple[Kind, ...]
+    runs: np.ndarray  # per run: flags + 4 × kind, length
+    operands: np.ndarray
+    given: np.ndarray  # the first slots: constants, and room for the inputs
+    inputs: tuple[tuple[int, int, Any], ...]  # first slot, size, type
+    instructions: int
+    seed: tuple[int, float] | None  # the slot whose adjoint is given
+    results: tuple[Result, ...]
+
+    @property
+    def slots(self) -> int:
+        return len(self.given) + self.instructions
+
+    @property
+    def nbytes(self) -> int:
+        """The tape, and per call the values and adjoints."""
+        sweeps = 1 if self.seed is None else 2
+        return int(self.runs.nbytes + self.operands.nbytes + 8 * sweeps * self.slots)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same is computed from the same constants."""
+        if not isinstance(other, Tape):
+            return NotImplemented
+        alike = all(
+            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name == "given")
+            for name in ("runs", "operands", "given")
+        )
+        names = [k.name for k in self.kinds] == [k.name for k in other.kinds]
+        return alike and names and self.inputs == other.inputs and self.seed == other.seed
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _refuse(*_: Any, **__: Any) -> Any:
+    raise UnsupportedError("a tape is run by compiled code only")
+
+
+TAPE = Op(
+    name="tape",
+    forward=_refuse,
+    inputs=(),
+    derivative=NOT_WRITTEN,
+    spec=lambda tape: Spec((), OBJECT),
+    samples=list,
+    doc="The results of a tape, given its inputs.",
+)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Instructions in the order they run."""
+
+    runs: np.ndarray
+    operands: np.ndarray
+    slot: np.ndarray  # per number of appearance
+
+
+def scheduled(
+    kind: np.ndarray, level: np.ndarray, reversed_: np.ndarray, operands: np.ndarray, arity: Any
+) -> Schedule:
+    """Sort by level and kind (-1: given, comes first), and write down the runs.
+
+    `operands` are those of all instructions in a row, `arity` how many each kind has.
+    """
+    arity = np.array([*arity, 0], np.int64)  # the last is that of -1
+    each = arity[kind]
+    first_operand = np.cumsum(each) - each
+    order = np.lexsort((reversed_, kind, level)).astype(np.int32)
+    slot = np.empty_like(order)
+    slot[order] = np.arange(len(order), dtype=np.int32)
+    order = order[np.count_nonzero(kind < 0) :]
+    if not len(order):
+        return Schedule(np.zeros((0, 2), np.int32), np.zeros(0, np.int32), slot)
+    starts, flags = _runs(kind[order], level[order], reversed_[order])
+    lengths = np.diff(starts, append=len(order))
+    kinds = kind[order[starts]]
+    runs = np.stack([(kinds << FLAGS) + flags, lengths], axis=1).astype(np.int32)
+    begins = np.cumsum(arity[kinds] * lengths) - arity[kinds] * lengths
+    of = np.repeat(np.arange(len(starts)), lengths)
+    inside = np.arange(len(order)) - starts[of]
+    found = np.empty(len(operands), np.int32)
+    for j in range(int(arity.max())):
+        has = arity[kind[order]] > j
+        at = (begins[of] + j * lengths[of] + inside)[has]
+        found[at] = slot[operands[first_operand[order[has]] + j]]
+    return Schedule(runs, found, slot)
+
+
+def _runs(
+    kind: np.ndarray, level: np.ndarray, reversed_: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where each run starts, and its flags."""
+    other = (np.diff(kind) != 0) | (np.diff(reversed_) != 0)
+    starts = np.flatnonzero(np.r_[True, other | (np.diff(level) != 0)])  # of groups
+    short = np.diff(starts, append=len(kind)) < SHORT
+    joined = np.r_[False, ~other[starts[1:] - 1] & short[1:] & short[:-1]]
+    alone = ~joined & ~np.r_[joined[1:], False]
+    kept = ~joined
+    flags = np.where(alone[kept], APART, 0) + np.where(reversed_[starts[kept]], REVERSED, 0)
+    return starts[kept], flags
