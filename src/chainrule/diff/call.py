@@ -95,7 +95,7 @@ class Call:
         last = tracing is not None and tracing.sweeps and not state.inside
         try:
             with np.errstate(all="ignore"), recording(inside=False):
-                wanted = {v.node for v in self.inputs if v is not None}
+                wanted = dict.fromkeys(v.node for v in self.inputs if v is not None)
                 found = reverse_twice(self.order, adjoints, prepare, wanted, last)
         except ValueError:  # LAPACK refuses a NaN
             if debug is not None:

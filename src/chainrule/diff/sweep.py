@@ -19,7 +19,7 @@ from chainrule.core.op import NOT_WRITTEN, Linear, Op
 from chainrule.core.parts import OBJECT
 from chainrule.core.rule import Rule, rule_for
 from chainrule.core.spec import Spec
-from chainrule.diff.reverse import Adjoints, fit, reverse_arrays
+from chainrule.diff.reverse import Adjoints, fit, reverse_numerically
 from chainrule.errors import UnsupportedError
 from chainrule.ops.structure import item
 from chainrule.record.specialise import GuardedTrace
@@ -33,16 +33,16 @@ LEAST = 2000
 DOUBLE = np.dtype(np.float64)
 
 
-def _refuse(*_: Any, **__: Any) -> Any:
+def _refuse(x: Any, **_: Any) -> Any:
     raise UnsupportedError("a reverse sweep is run by compiled code only; use cr.grad")
 
 
 SWEEP = Op(
     name="reverse_sweep",
     forward=_refuse,
-    inputs=(),
+    inputs=("x",),
     derivative=NOT_WRITTEN,
-    spec=lambda: Spec((), OBJECT),
+    spec=lambda x, **_: Spec((), OBJECT),
     samples=list,
     doc="Adjoints of all but its first argument, when that of the first is `seed`.",
 )
@@ -74,25 +74,22 @@ def can_sweep(order: Sequence[Node], seeds: Adjoints) -> bool:
 
 
 def swept(order: Sequence[Node], seeds: Adjoints, wanted: Collection[Node]) -> Adjoints:
-    """The adjoints of what is `wanted`, recorded as results of one node."""
+    """The adjoints of what is `wanted`, without masks, recorded as results of one node."""
     ((out, seed),) = seeds.items()
-    found = reverse_arrays(order, seeds)
+    found = dict(seeds)
+    reverse_numerically(order, found)
     reached = [node for node in wanted if found.get(node) is not None]
     attrs = {"seed": seed, "_order": order}
-    rule, line = rule_for(SWEEP, ()), (out.code, out.lasti)
-    whole = Node(rule, (), (), attrs, (), OBJECT, *line, (out, *reached))
-    part = rule_for(item, (False,))
+    # Its results depend on x, and to differentiate that again is refused, not zero.
+    rule, line = rule_for(SWEEP, (True,)), (out.code, out.lasti)
+    whole = Node(rule, (out,), (), attrs, (), OBJECT, *line, (out, *reached))
+    part = rule_for(item, (True,))
     adjoints: Adjoints = {}
     for i, node in enumerate(reached):
         which = {"index": i, "count": len(reached)}
-        made = Node(part, (), (), which, node.shape, node.dtype, *line, (whole,))
-        adjoints[node] = Variable(_own(found[node]), made)
+        made = Node(part, (whole,), (), which, node.shape, node.dtype, *line, (whole,))
+        adjoints[node] = Variable(np.array(found[node])[()], made)
     return adjoints
-
-
-def _own(g: Any) -> Any:
-    g = g.value if type(g) is Masked else g
-    return np.array(g)[()]
 
 
 def drops_masks(order: Sequence[Node]) -> bool:
@@ -135,4 +132,3 @@ def local_pull(node: Node) -> tuple[dict[str, Node], list[Any], bool, GuardedTra
             c = None if c is None else fit(c, parent)
             parts.append(trace.node_of(c) if isinstance(c, Variable) else c)
     return leaves, parts, masked, trace
-

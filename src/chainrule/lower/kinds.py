@@ -7,8 +7,9 @@ is recorded once on numbers and lowered like any other graph.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from chainrule.core.graph import inputs_of
 from chainrule.core.node import Node, make_leaf
@@ -21,56 +22,53 @@ from chainrule.lower.values import BOOL, DOUBLE, LONG, Value, ordered
 SLOT_TYPES = (DOUBLE, LONG, BOOL)  # what a slot of eight bytes holds
 
 
-@dataclass(frozen=True, eq=False)
 class Kind:
     """One kind of instruction: its operands, its value, and what it adds to their adjoints.
 
-    `reverse` is one value per operand, or None where no derivative flows; its inputs are the
-    operands, then the result, then the result's adjoint.
+    `inputs` are the operands, then the result, then the result's adjoint.
     """
 
-    name: str
-    operands: tuple[Any, ...]  # their types
-    dtype: Any
-    inputs: tuple[Value, ...]
-    forward: Value
-    reverse: tuple[Value | None, ...]
+    def __init__(self, node: Node, args: Sequence[Any]):
+        """Of a scalar node like this; `args` says per argument its type, or the constant it is."""
+        if node.dtype not in SLOT_TYPES:
+            raise NotLoweredError(f"a tape has no {node.dtype.name}")
+        self.at = [i for i, a in enumerate(args) if isinstance(a, np.dtype)]
+        self.operands = tuple(args[i] for i in self.at)
+        self.name, self.dtype = node.op.name, node.dtype
+        settings = [(k, repr(v)) for k, v in node.attrs.items() if not k.startswith("_")]
+        self.meaning = node.rule, settings, [repr(a) for a in args]  # equal where the kinds are
+        leaves = {i: make_leaf((), args[i], None) for i in self.at}
+        own = tuple(leaves.get(i, a) for i, a in enumerate(args))
+        line = node.code, node.lasti
+        self.node = Node(
+            node.rule, node.parents, node.saved, node.attrs, (), node.dtype, *line, own
+        )
+        types = (*self.operands, node.dtype, DOUBLE)
+        self.inputs = tuple(Value("input", (), t, params=i) for i, t in enumerate(types))
+        given = zip(leaves.values(), self.inputs, strict=False)
+        builder = Builder()
+        self.forward: Value = builder.lowered(self.node, {n: Array(v, ()) for n, v in given}).value
+        self.reverse: list[Value | None] = [None] * len(self.at)  # one per operand
+        _check(builder, [self.forward])
 
     @property
     def flows(self) -> bool:
         """Whether an adjoint of the result goes anywhere."""
         return any(v is not None for v in self.reverse)
 
-
-def kind_of(node: Node, args: Sequence[Any]) -> Kind:
-    """The kind of a scalar node; `args` says per argument its type, or the constant it is."""
-    if node.dtype not in SLOT_TYPES:
-        raise NotLoweredError(f"a tape has no {node.dtype.name}")
-    at = [i for i, a in enumerate(args) if a in SLOT_TYPES]
-    types = tuple(args[i] for i in at)
-    leaves = {i: make_leaf((), args[i], None) for i in at}
-    own = tuple(leaves.get(i, a) for i, a in enumerate(args))
-    local = Node(
-        node.rule, node.parents, node.saved, node.attrs, (), node.dtype, node.code, node.lasti, own
-    )
-    builder = Builder()
-    inputs = tuple(
-        Value("input", (), dtype, params=i) for i, dtype in enumerate((*types, node.dtype, DOUBLE))
-    )
-    known: dict[Node, Any] = {
-        leaf: Array(value, ()) for leaf, value in zip(leaves.values(), inputs, strict=False)
-    }
-    forward = builder.lowered(local, known).value
-    reverse: list[Value | None] = [None] * len(at)
-    if node.rule.positions and node.dtype == DOUBLE:
-        names = node.op.inputs
-        by_name = {names[i]: value for i, value in zip(at, inputs, strict=False)}
-        by_name |= {"out": inputs[-2], "g": inputs[-1]}
-        found = _pulled(builder, local, by_name)
-        for i, value in zip(node.rule.positions, found, strict=True):
-            reverse[at.index(i)] = value
-    _check(builder, [forward, *(v for v in reverse if v is not None)])
-    return Kind(node.op.name, types, node.dtype, inputs, forward, tuple(reverse))
+    def differentiate(self) -> None:
+        """Fill in `reverse`; an operand through which no derivative flows has none."""
+        rule = self.node.rule
+        if not rule.positions or self.dtype != DOUBLE:
+            return
+        names = rule.op.inputs
+        by_name = {names[i]: value for i, value in zip(self.at, self.inputs, strict=False)}
+        by_name |= {"out": self.inputs[-2], "g": self.inputs[-1]}
+        builder = Builder()
+        found = _pulled(builder, self.node, by_name)
+        _check(builder, [v for v in found if v is not None])
+        for i, value in zip(rule.positions, found, strict=True):
+            self.reverse[self.at.index(i)] = value
 
 
 def _pulled(builder: Builder, local: Node, by_name: dict[str, Value]) -> list[Value | None]:
@@ -102,9 +100,3 @@ def _check(builder: Builder, values: list[Value]) -> None:
         scalar = not v.dims and v.dtype in SLOT_TYPES
         if not scalar or v.kind not in ("input", "constant", "map") or v.params == "take":
             raise NotLoweredError(f"{v.kind} of {v.dtype.name} is no step of a tape")
-
-
-def copying() -> Kind:
-    """The kind that takes a number over, so that it has an adjoint of its own."""
-    inputs = tuple(Value("input", (), DOUBLE, params=i) for i in range(3))
-    return Kind("copy", (DOUBLE,), DOUBLE, inputs, inputs[0], (None,))

@@ -29,12 +29,21 @@ SHORT = 16  # groups of fewer instructions of one kind are put together, one aft
 
 @dataclass(frozen=True)
 class Result:
-    """Where a result is read: of the values or of the adjoints, which slots."""
+    """Where a result is read: of the values, or of the adjoints of a sweep, which slots."""
 
-    adjoint: bool
+    sweep: int  # -1: of the values
     slots: np.ndarray
     shape: tuple[int, ...]
     dtype: Any
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A way back: the slot it starts from, its adjoint, and the runs that hand theirs on."""
+
+    slot: int
+    seed: float
+    runs: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +56,7 @@ class Tape:
     given: np.ndarray  # the first slots: constants, and room for the inputs
     inputs: tuple[tuple[int, int, Any], ...]  # first slot, size, type
     instructions: int
-    seed: tuple[int, float] | None  # the slot whose adjoint is given
+    sweeps: tuple[Sweep, ...]
     results: tuple[Result, ...]
 
     @property
@@ -55,21 +64,35 @@ class Tape:
         return len(self.given) + self.instructions
 
     @property
+    def names(self) -> list[str]:
+        return [kind.name for kind in self.kinds]
+
+    @property
     def nbytes(self) -> int:
         """The tape, and per call the values and adjoints."""
-        sweeps = 1 if self.seed is None else 2
-        return int(self.runs.nbytes + self.operands.nbytes + 8 * sweeps * self.slots)
+        runs = self.runs.nbytes * (1 + len(self.sweeps))
+        return int(runs + self.operands.nbytes + 8 * (2 if self.sweeps else 1) * self.slots)
 
     def __eq__(self, other: object) -> bool:
         """Whether the same is computed from the same constants."""
         if not isinstance(other, Tape):
             return NotImplemented
-        alike = all(
-            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name == "given")
-            for name in ("runs", "operands", "given")
+        arrays = [
+            (t.runs, t.operands, t.given, *(part.runs for part in t.sweeps))
+            + tuple(part.slots for part in t.results)
+            for t in (self, other)
+        ]
+        meanings = [
+            (
+                [k.meaning for k in t.kinds], [r.sweep for r in t.results], t.inputs,
+                [(s.slot, s.seed) for s in t.sweeps],
+            )
+            for t in (self, other)
+        ]  # fmt: skip
+        return meanings[0] == meanings[1] and all(
+            np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+            for a, b in zip(*arrays, strict=True)
         )
-        names = [k.name for k in self.kinds] == [k.name for k in other.kinds]
-        return alike and names and self.inputs == other.inputs and self.seed == other.seed
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -94,12 +117,19 @@ class Schedule:
     """Instructions in the order they run."""
 
     runs: np.ndarray
+    back: np.ndarray  # per run, by the bits of a number, which sweeps it takes part in
     operands: np.ndarray
     slot: np.ndarray  # per number of appearance
 
+    def runs_back(self, sweep: int) -> np.ndarray:
+        """The runs as one sweep sees them."""
+        runs = self.runs.copy()
+        runs[:, 0] |= np.where(self.back >> sweep & 1, REVERSED, 0).astype(np.int32)
+        return runs
+
 
 def scheduled(
-    kind: np.ndarray, level: np.ndarray, reversed_: np.ndarray, operands: np.ndarray, arity: Any
+    kind: np.ndarray, level: np.ndarray, back: np.ndarray, operands: np.ndarray, arity: Any
 ) -> Schedule:
     """Sort by level and kind (-1: given, comes first), and write down the runs.
 
@@ -108,16 +138,14 @@ def scheduled(
     arity = np.array([*arity, 0], np.int64)  # the last is that of -1
     each = arity[kind]
     first_operand = np.cumsum(each) - each
-    order = np.lexsort((reversed_, kind, level)).astype(np.int32)
+    order = np.lexsort((back, kind, level)).astype(np.int32)
     slot = np.empty_like(order)
     slot[order] = np.arange(len(order), dtype=np.int32)
     order = order[np.count_nonzero(kind < 0) :]
-    if not len(order):
-        return Schedule(np.zeros((0, 2), np.int32), np.zeros(0, np.int32), slot)
-    starts, flags = _runs(kind[order], level[order], reversed_[order])
+    starts, apart = _runs(kind[order], level[order], back[order])
     lengths = np.diff(starts, append=len(order))
     kinds = kind[order[starts]]
-    runs = np.stack([(kinds << FLAGS) + flags, lengths], axis=1).astype(np.int32)
+    runs = np.stack([(kinds << FLAGS) + APART * apart, lengths], axis=1).astype(np.int32)
     begins = np.cumsum(arity[kinds] * lengths) - arity[kinds] * lengths
     of = np.repeat(np.arange(len(starts)), lengths)
     inside = np.arange(len(order)) - starts[of]
@@ -126,18 +154,14 @@ def scheduled(
         has = arity[kind[order]] > j
         at = (begins[of] + j * lengths[of] + inside)[has]
         found[at] = slot[operands[first_operand[order[has]] + j]]
-    return Schedule(runs, found, slot)
+    return Schedule(runs, back[order[starts]], found, slot)
 
 
-def _runs(
-    kind: np.ndarray, level: np.ndarray, reversed_: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Where each run starts, and its flags."""
-    other = (np.diff(kind) != 0) | (np.diff(reversed_) != 0)
-    starts = np.flatnonzero(np.r_[True, other | (np.diff(level) != 0)])  # of groups
+def _runs(kind: np.ndarray, level: np.ndarray, back: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each run starts, and whether its instructions do not need each other."""
+    other = (np.diff(kind) != 0) | (np.diff(back) != 0)
+    starts = np.flatnonzero(np.r_[len(kind) > 0, other | (np.diff(level) != 0)])  # of groups
     short = np.diff(starts, append=len(kind)) < SHORT
-    joined = np.r_[False, ~other[starts[1:] - 1] & short[1:] & short[:-1]]
-    alone = ~joined & ~np.r_[joined[1:], False]
-    kept = ~joined
-    flags = np.where(alone[kept], APART, 0) + np.where(reversed_[starts[kept]], REVERSED, 0)
-    return starts[kept], flags
+    joined = np.r_[starts[:0] > 0, starts[:1] < 0, ~other[starts[1:] - 1] & short[1:] & short[:-1]]
+    alone = ~joined & ~np.r_[joined[1:], joined[:1]]
+    return starts[~joined], alone[~joined]

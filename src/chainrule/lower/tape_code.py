@@ -23,7 +23,7 @@ def tape_text(tape: Tape) -> str:
     """A module with `@forward` and, where there is an adjoint to start from, `@reverse`."""
     codes = [_forward_case(k, kind) for k, kind in enumerate(tape.kinds)]
     codes.append(_forward_loop(tape.kinds))
-    if tape.seed is not None:
+    if tape.sweeps:
         codes += [_reverse_case(k, kind) for k, kind in enumerate(tape.kinds) if kind.flows]
         codes.append(_reverse_loop(tape.kinds))
     declares: set[str] = set()

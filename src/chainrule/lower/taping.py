@@ -10,18 +10,20 @@ import numpy as np
 
 from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.node import Node
+from chainrule.core.op import Linear
 from chainrule.core.order import dfs_order
 from chainrule.core.parts import OBJECT
 from chainrule.core.rule import rule_for
 from chainrule.diff import sweep
 from chainrule.diff.sweep import SWEEP, moves_lanes
 from chainrule.lower.arrays import NotLoweredError
-from chainrule.lower.kinds import SLOT_TYPES, Kind, copying, kind_of
-from chainrule.lower.tape import TAPE, Result, Tape, scheduled
+from chainrule.lower.kinds import SLOT_TYPES, Kind
+from chainrule.lower.tape import TAPE, Result, Sweep, Tape, scheduled
 from chainrule.lower.values import DOUBLE
 from chainrule.ops.structure import item
 from chainrule.record.specialise import Guard, Recording
 
+MOST_SWEEPS = 31
 MOST_BAKED = 4  # constants of one op that are written into the code; others take a slot each
 
 
@@ -35,7 +37,7 @@ def taped(recording: Recording) -> Recording:
         return recording
     writer = _Writer(recording)
     writer.walk(dfs_order((*graph.outputs, *(g.node for g in recording.guards)), inputs_of))
-    if writer.sweep is None and len(writer.kind) < sweep.LEAST:
+    if not writer.sweeps and len(writer.kind) < sweep.LEAST:
         return recording
     return writer.recording()
 
@@ -47,17 +49,17 @@ class _Writer:
         self.given_recording = recording
         self.slots: dict[Node, Any] = {}  # a number, or an array of them
         self.rest: list[Node] = []
-        self.sweep: Node | None = None
+        self.sweeps: dict[Node, int] = {}
         self.preset = array("d")  # numbers of the first slots
         self.level = array("i")  # of all, by number in order of appearance
         self.kind = array("i")  # of instructions: -1 where it is given
         self.operands = array("i")
         self.kinds: list[Kind] = []
         self.known: dict[Any, int] = {}  # kinds by what tells them apart; -1: cannot be
-        self.constants: dict[float, int] = {}
+        self.constants: dict[str, int] = {}  # the slot of each, by its digits
         self.baked: dict[Any, int] = {}
         self.inputs: list[tuple[Node, int]] = []
-        self.adjoints: dict[Node, tuple[bool, Any]] = {}  # results of the sweep
+        self.adjoints: dict[Node, tuple[int, Any]] = {}  # results of the sweep
 
     # -- what is given -------------------------------------------------------------------------
 
@@ -85,96 +87,102 @@ class _Writer:
         graph = self.given_recording.graph
         for leaf in (*graph.leaves, *graph.captured):
             self._leaf(leaf)
-        slots, take = self.slots, self._take
         for node in order:
-            if not node.is_leaf and not take(node):
+            if not node.is_leaf and not self._take(node):
                 self.rest.append(node)
 
     def _take(self, node: Node) -> bool:
         """Put a node on the tape; whether that is possible."""
         slots = self.slots
-        args = []
+        args: list[Any] = []
+        plain = not node.attrs
         for arg in node.args or ():
             if isinstance(arg, Node):
                 arg = slots.get(arg)
-                if arg is None:
-                    return self._take_result(node)
+                if type(arg) is not int:
+                    if arg is None:
+                        return self._take_result(node)
+                    plain = False
             else:
-                arg = _Given(arg)
+                arg, plain = _Given(arg), False
             args.append(arg)
+        rule = node.rule
+        number = self.known.get(rule) if plain else None
+        if number is None:
+            return self._take_new(node, args)
+        if number >= 0:
+            slots[node] = len(self.kind)
+            self._append(number, args)
+        return number >= 0
+
+    def _take_new(self, node: Node, args: list[Any]) -> bool:
+        """The same for a node with constants or settings, or the first of its kind."""
         op = node.rule.op
         if op is SWEEP:
-            if self.sweep is not None:
-                return False
-            self.sweep = node
+            self.sweeps[node] = len(self.sweeps)
             return True
         if moves_lanes(op) and len(args) == 1:
             found = op.forward(np.asarray(args[0]), **node.attrs)
-            slots[node] = found if found.shape else int(found)
+            self.slots[node] = found if found.shape else int(found)
             return True
-        if node.shape:
+        if any(type(a) is np.ndarray for a in args):
             return self._take_copies(node, args)
-        return bool(args) and self._take_scalar(node, args)
+        key = self._key(node, args) if args and node.shape == () else None
+        if key is None:
+            return False
+        number = self.known.get(key)
+        if number is None:
+            pairs = zip(args, node.args or (), strict=True)
+            described = [_type_of(n) if type(a) is int else a.value for a, n in pairs]
+            number = self._numbered(key, node, described)
+        if number >= 0:
+            self.slots[node] = len(self.kind)
+            self._append(number, [a for a in args if type(a) is int])
+        return number >= 0
 
     def _take_result(self, node: Node) -> bool:
         """An adjoint that the sweep has found."""
-        if self.sweep is None or not node.args or node.args[0] is not self.sweep:
+        whole: Any = node.args[0] if node.args else None
+        sweep = self.sweeps.get(whole)
+        if sweep is None:
             return False
-        of = self.sweep.args[1 + node.attrs["index"]]  # type: ignore[index]
-        self.adjoints[node] = True, self.slots[of]
+        self.adjoints[node] = sweep, self.slots[whole.args[1 + node.attrs["index"]]]
         return True
 
     def _take_copies(self, node: Node, args: list[Any]) -> bool:
         """An array that is another by a name of its own, as the inputs of a gradient are."""
-        if len(args) != 1 or node.dtype != DOUBLE or node.op.forward(args[0]) is not args[0]:
+        linear = isinstance(node.op.derivative, Linear) and node.op.derivative.selects
+        if not linear or node.attrs or len(args) != 1 or node.dtype != DOUBLE:
             return False
-        number = self._numbered("copy", copying)
+        if node.op.forward(args[0]) is not args[0]:
+            return False
+        key = "copies", node.rule
+        number = self.known.get(key, -1)
+        if number < 0:
+            number = self._numbered(key, node, [DOUBLE])
         first = len(self.kind)
         for at in args[0].flat:
             self._append(number, [int(at)])
         self.slots[node] = np.arange(first, len(self.kind)).reshape(node.shape)
         return True
 
-    def _take_scalar(self, node: Node, args: list[Any]) -> bool:
-        rule = node.rule
-        key: Any = rule
-        plain = True
-        for arg in args:
-            if type(arg) is not int:
-                plain = False
-        if node.attrs or not plain or node.op.name == "item":
-            key = self._key(node, args)
-            if key is None:
-                return False
-        number = self.known.get(key)
-        if number is None:
-            number = self._new_kind(key, node, args)
-        if number < 0:
-            return False
-        at = [a for a in args if type(a) is int]
-        self.slots[node] = len(self.kind)
-        self._append(number, at)
-        return True
-
     def _key(self, node: Node, args: list[Any]) -> Any:
-        """What tells a kind apart beside its rule; constants may be given slots on the way."""
+        """What tells a kind apart; None: nothing can.  A constant may be given a slot here."""
         settings = tuple((k, v) for k, v in node.attrs.items() if not k.startswith("_"))
-        base = node.rule, settings, tuple(type(a) is int for a in args)
         constants = [a.value for a in args if type(a) is not int]
-        if any(type(a) not in (int, np.ndarray, _Given) for a in args):
-            return None
-        if any(isinstance(a, np.ndarray) for a in args):
-            return None  # an array is an operand
+        if not constants and not settings:
+            return node.rule
+        base = node.rule, settings, tuple(type(a) is int for a in args)
+        # By their digits: 0.0 is not -0.0.
+        key = (*base, tuple((type(c), repr(c) if isinstance(c, float) else c) for c in constants))
         try:
-            key = (*base, tuple((type(c), c) for c in constants))
             if not constants or key in self.known:
                 return key
-            count = self.baked.get(base, 0)
-            self.baked[base] = count + 1
         except TypeError:  # something cannot be hashed
             return None
-        may = all(type(c) in (int, float, np.float64) for c in constants) and node.dtype == DOUBLE
-        if count < MOST_BAKED or not may:
+        count = self.baked[base] = self.baked.get(base, 0) + 1
+        numbers = all(type(c) in (int, float, np.float64) for c in constants)
+        if count <= MOST_BAKED or not numbers or node.dtype != DOUBLE:
             return key
         for i, arg in enumerate(args):
             if type(arg) is not int:
@@ -182,30 +190,21 @@ class _Writer:
         return base
 
     def _constant(self, number: float) -> int:
-        key = number if number == number and number != 0 else repr(number)  # -0.0 is not 0.0
-        at = self.constants.get(key)  # type: ignore[arg-type]
+        at = self.constants.get(repr(number))
         if at is None:
-            at = self.constants[key] = int(self._preset(np.array([number]))[0])  # type: ignore[index]
+            at = self.constants[repr(number)] = int(self._preset(np.array([number]))[0])
         return at
 
-    def _new_kind(self, key: Any, node: Node, args: list[Any]) -> int:
-        described = [
-            _type_of(a, n) if type(a) is int else a.value
-            for a, n in zip(args, node.args or (), strict=True)
-        ]
+    def _numbered(self, key: Any, node: Node, args: list[Any]) -> int:
+        """The number of this kind; -1 where there cannot be one."""
         try:
-            return self._numbered(key, lambda: kind_of(node, described))
+            kind = Kind(node, args)
         except NotLoweredError:
             self.known[key] = -1
             return -1
-
-    def _numbered(self, key: Any, make: Any) -> int:
-        number = self.known.get(key)
-        if number is None:
-            kind = make()
-            number = self.known[key] = len(self.kinds)
-            self.kinds.append(kind)
-        return number
+        self.known[key] = len(self.kinds)
+        self.kinds.append(kind)
+        return self.known[key]
 
     def _append(self, number: int, operands: list[int]) -> None:
         level = self.level
@@ -221,8 +220,8 @@ class _Writer:
 
     def recording(self) -> Recording:
         """The recording in which one node stands for the tape."""
-        if self.sweep is None and any(n.rule.op is SWEEP for n in self.rest):
-            raise NotLoweredError("a gradient was recorded as a sweep")
+        if len(self.sweeps) > MOST_SWEEPS or any(n.rule.op is SWEEP for n in self.rest):
+            raise NotLoweredError("a gradient was recorded as a sweep, and cannot be")
         given = self.given_recording
         graph = given.graph
         first = (*graph.leaves, *graph.captured)
@@ -246,7 +245,7 @@ class _Writer:
 
     def _results(self, read: list[Node]) -> dict[Node, Node]:
         """Nodes for what is read of the tape."""
-        wanted = {n: (False, self.slots[n]) for n in read if n in self.slots}
+        wanted = {n: (-1, self.slots[n]) for n in read if n in self.slots}
         wanted |= {n: self.adjoints[n] for n in read if n in self.adjoints}
         line = next(((n.code, n.lasti) for n in wanted), (None, 0))
         leaves = tuple(leaf for leaf, _ in self.inputs)
@@ -261,22 +260,16 @@ class _Writer:
             for i, n in enumerate(wanted)
         }  # fmt: skip
 
-    def _tape(self, wanted: dict[Node, tuple[bool, Any]]) -> Tape:
-        kind, level = np.array(self.kind), np.array(self.level)
-        reversed_ = np.zeros(len(kind), bool)
-        if self.sweep is not None:
-            at = [self.slots[n] for n in self.sweep.attrs["_order"] if n.shape == ()]
-            reversed_[at] = True
-            for node in self.sweep.args[1:]:  # type: ignore[index]
-                reversed_[self.slots[node]] = False  # the walk ends there
-            flows = np.array([*(k.flows for k in self.kinds), False])
-            reversed_ &= flows[kind]
+    def _tape(self, wanted: dict[Node, tuple[int, Any]]) -> Tape:
+        kind = np.array(self.kind)
         arity = [len(k.operands) for k in self.kinds]
-        found = scheduled(kind, level, reversed_, np.array(self.operands), arity)
-        seed = None
-        if self.sweep is not None:
-            out = self.slots[self.sweep.args[0]]  # type: ignore[index]
-            seed = int(found.slot[out]), float(self.sweep.attrs["seed"])
+        found = scheduled(
+            kind, np.array(self.level), self._ways_back(kind), np.array(self.operands), arity
+        )
+        sweeps = []
+        for node, i in self.sweeps.items():
+            out = found.slot[self.slots[node.args[0]]]  # type: ignore[index]
+            sweeps.append(Sweep(int(out), float(node.attrs["seed"]), found.runs_back(i)))
         return Tape(
             tuple(self.kinds),
             found.runs,
@@ -284,12 +277,27 @@ class _Writer:
             np.array(self.preset),
             tuple((int(found.slot[at]), n.size, n.dtype) for n, at in self.inputs),
             len(kind) - len(self.preset),
-            seed,
+            tuple(sweeps),
             tuple(
-                Result(adjoint, found.slot[np.asarray(slots)].reshape(-1), n.shape, n.dtype)
-                for n, (adjoint, slots) in wanted.items()
+                Result(sweep, found.slot[np.asarray(slots)].reshape(-1), n.shape, n.dtype)
+                for n, (sweep, slots) in wanted.items()
             ),
         )
+
+    def _ways_back(self, kind: np.ndarray) -> np.ndarray:
+        """Per instruction, by the bits of a number, which sweeps it hands an adjoint on in."""
+        back = np.zeros(len(kind), np.int32)
+        for node, i in self.sweeps.items():
+            walked = np.zeros(len(kind), bool)
+            walked[[self.slots[n] for n in node.attrs["_order"] if n.shape == ()]] = True
+            for end in node.args[1:]:  # type: ignore[index]
+                walked[self.slots[end]] = False
+            back |= walked.astype(np.int32) << i
+        for k, made in enumerate(self.kinds):
+            if back[kind == k].any():
+                made.differentiate()
+        flows = np.array([*(k.flows for k in self.kinds), False])
+        return np.where(flows[kind], back, 0)
 
 
 class _Given:
@@ -307,5 +315,6 @@ def _as_slots(values: np.ndarray) -> np.ndarray:
     return flat if flat.dtype == DOUBLE else flat.astype(np.int64).view(np.float64)
 
 
-def _type_of(slot: int, node: Any) -> Any:
-    return node.dtype if isinstance(node, Node) else DOUBLE
+def _type_of(arg: Any) -> Any:
+    """What a slot holds: a node, or a number."""
+    return arg.dtype if isinstance(arg, Node) else DOUBLE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -20,16 +21,20 @@ class TapeMachine:
 
     def __init__(self, tape: Tape):
         self.tape = tape
-        names = ["forward"] if tape.seed is None else ["forward", "reverse"]
+        names = ["forward", "reverse"] if tape.sweeps else ["forward"]
         self.machine = Machine(tape_text(tape), names)
+        runs, operands, end = (a.ctypes.data for a in (tape.runs, tape.operands, tape.operands))
+        end += tape.operands.nbytes
         self.forward = FORWARD(self.machine.address("forward"))
-        if tape.seed is not None:
+        self.way = runs, runs + tape.runs.nbytes, operands, len(tape.given)
+        self.ways_back = [
+            (at := s.runs.ctypes.data, at + s.runs.nbytes, end, tape.slots) for s in tape.sweeps
+        ]
+        if tape.sweeps:
             self.reverse = REVERSE(self.machine.address("reverse"))
-        runs, operands = tape.runs.ctypes.data, tape.operands.ctypes.data
-        self.ends = runs, runs + tape.runs.nbytes, operands, operands + tape.operands.nbytes
         self.free: list[_Slots] = []
 
-    def __call__(self, *inputs: np.ndarray) -> list[np.ndarray]:
+    def __call__(self, *inputs: np.ndarray) -> list[Any]:
         tape = self.tape
         try:
             slots = self.free.pop()
@@ -37,14 +42,15 @@ class TapeMachine:
             slots = _Slots(tape)
         for (first, size, _), given in zip(tape.inputs, inputs, strict=True):
             slots.write(first, size, given)
-        runs, end, operands, operands_end = self.ends
-        self.forward(slots.at_values, runs, end, operands, len(tape.given))
-        if tape.seed is not None:
+        self.forward(slots.at_values, *self.way)
+        found = [None if r.sweep >= 0 else slots.read(r) for r in tape.results]
+        for i, (sweep, way) in enumerate(zip(tape.sweeps, self.ways_back, strict=True)):
             slots.adjoints.fill(0.0)
-            slots.adjoints[tape.seed[0]] = tape.seed[1]
-            at = slots.at_values, slots.at_adjoints
-            self.reverse(*at, runs, end, operands_end, tape.slots)
-        found = [slots.read(result) for result in tape.results]
+            slots.adjoints[sweep.slot] = sweep.seed
+            self.reverse(slots.at_values, slots.at_adjoints, *way)
+            for k, result in enumerate(tape.results):
+                if result.sweep == i:
+                    found[k] = slots.adjoints[result.slots].reshape(result.shape)
         self.free.append(slots)
         return found
 
@@ -56,7 +62,7 @@ class _Slots:
         self.values = np.empty(tape.slots)
         self.values[: len(tape.given)] = tape.given
         self.bits = self.values.view(np.int64)
-        self.adjoints = np.empty(tape.slots if tape.seed is not None else 0)
+        self.adjoints = np.empty(tape.slots if tape.sweeps else 0)
         self.at_values, self.at_adjoints = self.values.ctypes.data, self.adjoints.ctypes.data
 
     def write(self, first: int, size: int, given: np.ndarray) -> None:
@@ -64,7 +70,5 @@ class _Slots:
         into[first : first + size] = given.reshape(-1)
 
     def read(self, result: Result) -> np.ndarray:
-        if result.adjoint:
-            return self.adjoints[result.slots].reshape(result.shape)
         memory = self.values if result.dtype.kind == "f" else self.bits
         return memory[result.slots].astype(result.dtype, copy=False).reshape(result.shape)

@@ -10,9 +10,12 @@ from chainrule.lower.fuse import Called, Kernel, Piece, Product, Scatter, root
 from chainrule.lower.loops import Nest
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.stream import Region
+from chainrule.lower.tape import FLAGS, Tape
 from chainrule.lower.values import KNOWN, Value, program_text
 from chainrule.run.compiled import Compiled, Variant
+from chainrule.run.machine import Machine
 
+SHOWN = 40  # runs of a tape that are listed
 TRANSCENDENTAL = 20  # operations that a mathematical function is counted as
 
 
@@ -64,6 +67,9 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
 def _step_text(k: int, step: Any, nest: Nest | None) -> tuple[str, int, int]:
     head = f"  step {k}".ljust(12)
     if isinstance(step, Called):
+        tape = step.value.params.node.attrs.get("tape")
+        if isinstance(tape, Tape):
+            return f"{head}{tape_summary(tape)}", 0, tape.nbytes
         return f"{head}interpreter: {step.value.params.op.name}", 0, 0
     if isinstance(step, Product):
         batch, rows, columns, summed = step.value.params
@@ -133,13 +139,46 @@ def ir_text(compiled: Compiled, stage: str = "values") -> str:
     stages = {
         "graph": lambda: graph_text(variant.recording.graph),
         "values": lambda: program_text(variant.program.outputs),
-        "loops": lambda: "\n\n".join(loops_text(k, n) for k, n in variant.run.module.nests.items()),
-        "llvm": lambda: variant.run.module.text,
-        "assembly": lambda: variant.run.machine.assembly(),
+        "loops": lambda: "\n\n".join(
+            [
+                *(tape_text(t.tape) for t in variant.run.tapes.values()),
+                *(loops_text(k, n) for k, n in variant.run.module.nests.items()),
+            ]
+        ),
+        "llvm": lambda: "\n".join(m.text for m in _machines(variant)),
+        "assembly": lambda: "\n".join(m.assembly() for m in _machines(variant)),
     }
     if stage not in stages:
         raise ArgumentError(f"stage {stage!r}: choose one of {', '.join(stages)}")
     return stages[stage]()
+
+
+def _machines(variant: Variant) -> list[Machine]:
+    return [*(t.machine for t in variant.run.tapes.values()), variant.run.machine]
+
+
+def tape_summary(tape: Tape) -> str:
+    """What a tape holds, in one line."""
+    sweeps = " and back" if tape.sweeps else ""
+    return (
+        f"tape of {tape.instructions:,} instructions in {len(tape.runs):,} runs{sweeps}, "
+        f"{tape.nbytes / max(tape.instructions, 1):.0f} B each: {' '.join(tape.names)}"
+    )
+
+
+def tape_text(tape: Tape) -> str:
+    """The first runs of a tape, one line each."""
+    lines = [f"{tape_summary(tape)}", f"  %0 … %{len(tape.given) - 1} are given"]
+    first, at = len(tape.given), 0
+    for word, count in tape.runs[:SHOWN].tolist():
+        kind = tape.kinds[word >> FLAGS]
+        operands = tape.operands[at : at + count * len(kind.operands)].reshape(-1, count)
+        read = ", ".join(f"%{column[0]}" + (" …" if count > 1 else "") for column in operands)
+        many = f" … %{first + count - 1}" if count > 1 else ""
+        lines.append(f"  %{first}{many} = {kind.name} {read}")
+        first, at = first + count, at + operands.size
+    left = len(tape.runs) - SHOWN
+    return "\n".join([*lines, f"  … {left:,} runs more"] if left > 0 else lines)
 
 
 def loops_text(name: str, nest: Nest) -> str:
