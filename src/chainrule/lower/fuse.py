@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chainrule.lower.arrays import Call, Move
-from chainrule.lower.values import KNOWN, Access, Value, ordered, pointwise, strides_of
+from chainrule.lower.tape import TAPE
+from chainrule.lower.values import DOUBLE, KNOWN, Access, Value, ordered, pointwise, strides_of
 
 LONGEST = 400  # values of one kernel: a longer one has too few registers
 CHEAP = frozenset({
@@ -74,6 +75,18 @@ class Called:
 
     value: Value
     results: list[Value] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Taped(Called):
+    """A tape that machine code runs; `room` is the memory of its values and adjoints."""
+
+    room: Value = field(init=False)
+
+    def __post_init__(self) -> None:
+        tape = self.value.params.node.attrs["tape"]
+        words = tape.slots * (2 if tape.sweeps else 1)
+        self.room = Value("result", (words,), DOUBLE, ((self.value, ()),))
 
 
 Step = Kernel | Product | Scatter | Called | Piece
@@ -148,7 +161,7 @@ class _Planner:
         elif v.kind == "scatter":
             self._alone(v, Scatter(v))
         elif v.kind == "call":
-            self.calls[v] = Called(v)
+            self.calls[v] = Taped(v) if v.params.op is TAPE else Called(v)
             self._alone(v, self.calls[v])
         elif v.kind == "result":
             call = self.calls[v.args[0][0]]

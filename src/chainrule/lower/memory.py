@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Product, Scatter, Step, root
+from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Product, Scatter, Step, Taped, root
 from chainrule.lower.values import Value
 
 ALIGNMENT = 64
@@ -95,7 +95,9 @@ def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:
     if isinstance(step, Piece):
         return [] if step.piece is None else [step.piece], [step.whole]
     assert isinstance(step, Called)
-    results = step.results if step.value.dtype == object else [step.value]
+    results = [*step.results] if step.value.dtype == object else [step.value]
+    if isinstance(step, Taped):
+        results.append(step.room)
     return [a for a, _ in step.value.args], results
 
 

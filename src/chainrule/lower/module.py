@@ -14,7 +14,7 @@ from typing import Any
 from chainrule.lower.build import Program
 from chainrule.lower.emit import kernel_function
 from chainrule.lower.entry import entry_function
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Scatter, Step, fused
+from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Scatter, Step, Taped, fused
 from chainrule.lower.loops import Nest, Place, nest_of, place_of
 from chainrule.lower.maths import definitions
 from chainrule.lower.memory import Memory, planned
@@ -22,6 +22,7 @@ from chainrule.lower.products import product_function
 from chainrule.lower.scalars import Code
 from chainrule.lower.scatter import scatter_function
 from chainrule.lower.stream import Region, resize, streamed
+from chainrule.lower.tape_code import tape_function
 from chainrule.lower.values import Value, pointwise
 
 MOST_COPIES = 12
@@ -54,7 +55,7 @@ def module_of(program: Program) -> Module:
     module = Module(program, plan, memory, "", [])
     writer = _Writer(module)
     for k, step in enumerate(plan.steps):
-        if isinstance(step, Called):
+        if isinstance(step, Called) and not isinstance(step, Taped):
             writer.called(step)
         else:
             writer.step(k, step)
@@ -109,6 +110,8 @@ class _Writer:
             return kernel_function(name, nests[name], locate, slide, totals)
         if isinstance(step, Scatter):
             return scatter_function(name, step, locate)
+        if isinstance(step, Taped):
+            return tape_function(name, step, locate)
         assert not isinstance(step, Called)
         return product_function(name, step, locate, slide, step.value in totals)
 

@@ -77,10 +77,9 @@ class Tape:
         """Whether the same is computed from the same constants."""
         if not isinstance(other, Tape):
             return NotImplemented
+        arrays = [[t.runs, t.operands, t.given, *(s.runs for s in t.sweeps)] for t in (self, other)]
         arrays = [
-            (t.runs, t.operands, t.given, *(part.runs for part in t.sweeps))
-            + tuple(part.slots for part in t.results)
-            for t in (self, other)
+            a + [r.slots for r in t.results] for a, t in zip(arrays, (self, other), strict=True)
         ]
         meanings = [
             (

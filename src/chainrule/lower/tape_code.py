@@ -9,31 +9,113 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from chainrule.lower.fuse import Taped
 from chainrule.lower.kinds import Kind
-from chainrule.lower.maths import definitions
+from chainrule.lower.lanes import Locate
 from chainrule.lower.scalars import SCALARS, Code
 from chainrule.lower.tape import APART, FLAGS, REVERSED, Tape
-from chainrule.lower.values import DOUBLE, KNOWN, Value, ordered
+from chainrule.lower.values import BOOL, DOUBLE, KNOWN, Value, ordered
 
 LANES = 8
 WORD = 4  # bytes of a number on the tape
 
 
-def tape_text(tape: Tape) -> str:
-    """A module with `@forward` and, where there is an adjoint to start from, `@reverse`."""
-    codes = [_forward_case(k, kind) for k, kind in enumerate(tape.kinds)]
-    codes.append(_forward_loop(tape.kinds))
+def tape_function(name: str, step: Taped, locate: Locate) -> Code:
+    """The step that runs a tape: inputs into their slots, forward, back, results out of theirs."""
+    tape: Tape = step.value.params.node.attrs["tape"]
+    writer = _StepWriter(tape, locate)
+    writer.run(step)
+    code = writer.code
+    code.as_step(name)
+    parts = [_forward_case(k, kind) for k, kind in enumerate(tape.kinds)]
+    parts += [_forward_loop(tape.kinds), _collect()]
     if tape.sweeps:
-        codes += [_reverse_case(k, kind) for k, kind in enumerate(tape.kinds) if kind.flows]
-        codes.append(_reverse_loop(tape.kinds))
-    declares: set[str] = set()
-    wanted: dict[tuple[str, str, int], None] = {}
-    for code in codes:
-        declares |= code.declares
-        wanted |= dict.fromkeys(sorted(code.functions))
-    maths = definitions(wanted)
-    lines = [*sorted(declares | maths.declares), "", maths.text]
-    return "\n".join([*lines, *(line for code in codes for line in code.lines)])
+        parts += [_reverse_case(k, kind) for k, kind in enumerate(tape.kinds) if kind.flows]
+        parts.append(_reverse_loop(tape.kinds))
+    for part in parts:
+        code.lines += part.lines
+        code.declares |= part.declares
+        code.functions |= part.functions
+    return code
+
+
+class _StepWriter:
+    """Writes the frame around the loops of a tape."""
+
+    def __init__(self, tape: Tape, locate: Locate):
+        self.tape, self.locate = tape, locate
+        self.code = Code()
+
+    def run(self, step: Taped) -> None:
+        tape, code = self.tape, self.code
+        values = code.pointer(*self.locate(step.room))
+        self._copy(values, 0, self._held(tape.given), len(tape.given))
+        for (first, size, dtype), (given, _) in zip(tape.inputs, step.value.args, strict=True):
+            source = code.pointer(*self.locate(given))
+            if dtype == BOOL:
+                word = code.put(f"zext i8 {code.put(f'load i8, ptr {source}')} to i64")
+                code.line(f"store i64 {word}, ptr {self._at(values, first)}, align 8")
+            else:
+                self._copy(values, first, source, size)
+        operands = self._held(tape.operands)
+        runs, end = self._stretch(tape.runs)
+        given = f"ptr {runs}, ptr {end}, ptr {operands}, i64 {len(tape.given)}"
+        code.line(f"call void @forward(ptr {values}, {given})")
+        self._results(step, -1, values)
+        for k, sweep in enumerate(tape.sweeps):
+            adjoints = self._at(values, tape.slots)
+            self._clear(adjoints, tape.slots)
+            seed = code.constant(sweep.seed, "f64", 1)
+            code.line(f"store double {seed}, ptr {self._at(adjoints, sweep.slot)}, align 8")
+            runs, end = self._stretch(sweep.runs)
+            last = self._at(operands, len(tape.operands), "i32")
+            given = f"ptr {runs}, ptr {end}, ptr {last}, i64 {tape.slots}"
+            code.line(f"call void @reverse(ptr {values}, ptr {adjoints}, {given})")
+            self._results(step, k, adjoints)
+
+    def _held(self, array: np.ndarray) -> str:
+        """A pointer to an array that is kept with the code."""
+        flat = array.reshape(-1) if array.size else np.zeros(1, array.dtype)
+        return self.code.pointer(
+            *self.locate(Value("constant", flat.shape, flat.dtype, params=flat))
+        )
+
+    def _stretch(self, runs: np.ndarray) -> tuple[str, str]:
+        start = self._held(runs)
+        return start, self._at(start, runs.size, "i32")
+
+    def _at(self, base: str, index: int, element: str = "double") -> str:
+        return self.code.put(f"getelementptr {element}, ptr {base}, i64 {index}") if index else base
+
+    def _copy(self, values: str, first: int, source: str, words: int) -> None:
+        self.code.declares.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+        into = self._at(values, first)
+        given = f"ptr align 8 {into}, ptr align 8 {source}, i64 {8 * words}, i1 false"
+        self.code.line(f"call void @llvm.memcpy.p0.p0.i64({given})")
+
+    def _clear(self, memory: str, words: int) -> None:
+        self.code.declares.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+        given = f"ptr align 8 {memory}, i8 0, i64 {8 * words}, i1 false"
+        self.code.line(f"call void @llvm.memset.p0.i64({given})")
+
+    def _results(self, step: Taped, sweep: int, memory: str) -> None:
+        """Bring results from their slots to where they belong."""
+        code = self.code
+        for value in step.results:
+            result = self.tape.results[value.params]
+            if result.sweep != sweep:
+                continue
+            slots, into = result.slots, code.pointer(*self.locate(value))
+            if result.dtype == BOOL:
+                word = code.put(f"load i64, ptr {self._at(memory, int(slots[0]))}, align 8")
+                code.line(f"store i8 {code.put(f'trunc i64 {word} to i8')}, ptr {into}")
+            elif len(slots) and (np.diff(slots) == 1).all():  # one after the other
+                self._copy(into, 0, self._at(memory, int(slots[0])), len(slots))
+            elif len(slots):
+                given = f"ptr {into}, ptr {memory}, ptr {self._held(slots)}, i64 {len(slots)}"
+                code.line(f"call void @collect({given})")
 
 
 def worth_vectors(kind: Kind, values: Sequence[Value]) -> bool:
@@ -221,7 +303,7 @@ def _forward_loop(kinds: Sequence[Kind]) -> Code:
     code = Code()
     cases = " ".join(f"i32 {k}, label %kind{k}" for k in range(len(kinds)))
     code.lines = f"""
-define void @forward(ptr %values, ptr %runs, ptr %end, ptr %list, i64 %start) nounwind {{
+define internal void @forward(ptr %values, ptr %runs, ptr %end, ptr %list, i64 %start) nounwind {{
 entry:
   br label %next
 next:
@@ -261,7 +343,7 @@ def _reverse_loop(kinds: Sequence[Kind]) -> Code:
     cases = " ".join(f"i32 {k}, label %kind{k}" for k in range(len(kinds)))
     given = "ptr %values, ptr %adjoints, ptr %runs, ptr %end, ptr %list, i64 %stop"
     code.lines = f"""
-define void @reverse({given}) nounwind {{
+define internal void @reverse({given}) nounwind {{
 entry:
   br label %next
 next:
@@ -310,3 +392,29 @@ def _run_header() -> str:
   %kind = lshr i32 %word, {FLAGS}
   %bit = and i32 %word, {APART}
   %apart = icmp ne i32 %bit, 0"""
+
+
+def _collect() -> Code:
+    """`@collect(into, slots of eight bytes, which of them, how many)`."""
+    code = Code()
+    code.lines = """
+define internal void @collect(ptr %into, ptr %memory, ptr %which, i64 %count) nounwind {
+entry:
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %following, %next ]
+  %at = getelementptr i32, ptr %which, i64 %i
+  %short = load i32, ptr %at, align 4
+  %slot = zext i32 %short to i64
+  %from = getelementptr i64, ptr %memory, i64 %slot
+  %word = load i64, ptr %from, align 8
+  %to = getelementptr i64, ptr %into, i64 %i
+  store i64 %word, ptr %to, align 8
+  %following = add i64 %i, 1
+  %more = icmp ult i64 %following, %count
+  br i1 %more, label %next, label %over
+over:
+  ret void
+}
+""".splitlines()[1:]
+    return code

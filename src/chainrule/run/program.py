@@ -15,10 +15,8 @@ from chainrule.lower.build import Program
 from chainrule.lower.fuse import Called
 from chainrule.lower.memory import ALIGNMENT
 from chainrule.lower.module import Module, module_of
-from chainrule.lower.tape import TAPE
 from chainrule.run.builtin import DEFINITION, builtin, extras, layout_is_known
 from chainrule.run.machine import Machine
-from chainrule.run.tape import TapeMachine
 
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -36,11 +34,6 @@ class Executable:
         self.constants = [np.ascontiguousarray(v.params) for v in memory.constants]
         self.shapes: list[tuple[Shape, Any]] = [(r.shape, r.dtype) for r in program.results]
         self.free: list[Workspace] = []
-        self.tapes = {
-            call.value.params.node: TapeMachine(call.value.params.node.attrs["tape"])
-            for call in self.module.calls
-            if call.value.params.op is TAPE
-        }
         self.builtin: Any = None
         if direct and layout_is_known():
             self._space = Workspace(self)  # Python runs one such call at a time
@@ -82,7 +75,6 @@ class Workspace:
             self.table[first + i] = constant.ctypes.data
         self.arrays: list[np.ndarray] = []
         self.constants = executable.constants
-        self.tapes = executable.tapes
 
     def point(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         """Aim the table at the arrays of this call."""
@@ -113,11 +105,8 @@ class Workspace:
                 args.append(self._operand(value).reshape(argument)[()])
         node = call.node
         try:
-            if node in self.tapes:
-                out = self.tapes[node](*args)
-            else:
-                with np.errstate(all="ignore"):
-                    out = node.op.forward(*args, **node.attrs)
+            with np.errstate(all="ignore"):
+                out = node.op.forward(*args, **node.attrs)
         except ChainruleError:
             raise
         except Exception as error:

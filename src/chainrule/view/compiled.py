@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from chainrule.core.text import graph_text
-from chainrule.lower.fuse import Called, Kernel, Piece, Product, Scatter, root
+from chainrule.lower.fuse import Called, Kernel, Piece, Product, Scatter, Taped, root
 from chainrule.lower.loops import Nest
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.stream import Region
 from chainrule.lower.tape import FLAGS, Tape
 from chainrule.lower.values import KNOWN, Value, program_text
 from chainrule.run.compiled import Compiled, Variant
-from chainrule.run.machine import Machine
 
 SHOWN = 40  # runs of a tape that are listed
 TRANSCENDENTAL = 20  # operations that a mathematical function is counted as
@@ -67,8 +66,8 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
 def _step_text(k: int, step: Any, nest: Nest | None) -> tuple[str, int, int]:
     head = f"  step {k}".ljust(12)
     if isinstance(step, Called):
-        tape = step.value.params.node.attrs.get("tape")
-        if isinstance(tape, Tape):
+        if isinstance(step, Taped):
+            tape = tape_of(step)
             return f"{head}{tape_summary(tape)}", 0, tape.nbytes
         return f"{head}interpreter: {step.value.params.op.name}", 0, 0
     if isinstance(step, Product):
@@ -136,25 +135,28 @@ def ir_text(compiled: Compiled, stage: str = "values") -> str:
     if not every:
         raise ArgumentError("nothing is compiled before the first call")
     variant = every[0]
+    steps = variant.run.module.plan.steps
     stages = {
         "graph": lambda: graph_text(variant.recording.graph),
         "values": lambda: program_text(variant.program.outputs),
         "loops": lambda: "\n\n".join(
             [
-                *(tape_text(t.tape) for t in variant.run.tapes.values()),
+                *(tape_text(tape_of(s)) for s in steps if isinstance(s, Taped)),
                 *(loops_text(k, n) for k, n in variant.run.module.nests.items()),
             ]
         ),
-        "llvm": lambda: "\n".join(m.text for m in _machines(variant)),
-        "assembly": lambda: "\n".join(m.assembly() for m in _machines(variant)),
+        "llvm": lambda: variant.run.module.text,
+        "assembly": lambda: variant.run.machine.assembly(),
     }
     if stage not in stages:
         raise ArgumentError(f"stage {stage!r}: choose one of {', '.join(stages)}")
     return stages[stage]()
 
 
-def _machines(variant: Variant) -> list[Machine]:
-    return [*(t.machine for t in variant.run.tapes.values()), variant.run.machine]
+def tape_of(step: Taped) -> Tape:
+    """The tape that a step runs."""
+    tape: Tape = step.value.params.node.attrs["tape"]
+    return tape
 
 
 def tape_summary(tape: Tape) -> str:
