@@ -9,7 +9,7 @@ import chainrule as cr
 from chainrule.core.op import OPS
 from chainrule.diff import sweep
 from chainrule.diff.sweep import moves_lanes
-from chainrule.lower.tape import APART, FLAGS, REVERSED, Tape, scheduled
+from chainrule.lower.tape import APART, FLAGS, ONE, REVERSED, Tape, scheduled
 from chainrule.lower.taping import taped
 from chainrule.record.specialise import specialised
 
@@ -30,7 +30,7 @@ def test_runs_are_of_one_kind_and_level():
     kind = np.array([-1, -1, 0, 0, 1, 0])
     level = np.array([0, 0, 1, 1, 2, 3])
     found = scheduled(kind, level, np.zeros(6, int), np.array([0, 1, 2, 3, 4]), [1, 2])
-    assert found.runs.tolist() == [[APART, 2], [(1 << FLAGS) + APART, 1], [APART, 1]]
+    assert found.runs.tolist() == [[0, 2], [(1 << FLAGS) + ONE, 1], [ONE, 1]]
     assert found.operands.tolist() == [0, 1, 2, 3, 4]
     assert found.slot.tolist() == [0, 1, 2, 3, 4, 5]
 
@@ -56,7 +56,7 @@ def test_operands_of_a_run_stand_column_by_column():
     kind = np.array([-1, -1, 0, 0])
     found = scheduled(kind, np.array([0, 0, 1, 1]), np.zeros(4, int), np.array([0, 1, 1, 0]), [2])
     assert found.operands.tolist() == [0, 1, 1, 0]
-    assert found.runs.tolist() == [[APART, 2]]
+    assert found.runs.tolist() == [[0, 2]]
 
 
 def test_a_gradient_adds_no_instructions():

@@ -316,7 +316,7 @@ def test_a_large_function_is_a_tape_and_its_graph_is_dropped():
     assert len(variant.recording.graph) < 10
     (tape,) = tapes(fast)
     assert tape.instructions > 100_000
-    assert len(variant.run.module.text) < 100_000
+    assert len(variant.run.module.text) < tape.instructions  # not a letter for each
     assert "B each: " in fast.report()
     assert "= sin" in fast.ir("loops")
     assert "@reverse" in fast.ir("llvm")

@@ -23,7 +23,8 @@ from chainrule.errors import UnsupportedError
 if TYPE_CHECKING:
     from chainrule.lower.kinds import Kind
 
-APART, REVERSED, FLAGS = 1, 2, 2  # of a run: its instructions need not each other; it hands back
+# Flags of a run: its instructions do not need each other; it hands adjoints on; it is of one.
+APART, REVERSED, ONE, FLAGS = 1, 2, 4, 3
 SHORT = 16  # groups of fewer instructions of one kind are put together, one after the other
 
 
@@ -51,7 +52,7 @@ class Tape:
     """Instructions, what they start from, and what is read of them."""
 
     kinds: tuple[Kind, ...]
-    runs: np.ndarray  # per run: flags + 4 × kind, length
+    runs: np.ndarray  # per run: flags + 8 × kind, length
     operands: np.ndarray
     given: np.ndarray  # the first slots: constants, and room for the inputs
     inputs: tuple[tuple[int, int, Any], ...]  # first slot, size, type
@@ -144,7 +145,8 @@ def scheduled(
     starts, apart = _runs(kind[order], level[order], back[order])
     lengths = np.diff(starts, append=len(order))
     kinds = kind[order[starts]]
-    runs = np.stack([(kinds << FLAGS) + APART * apart, lengths], axis=1).astype(np.int32)
+    words = (kinds << FLAGS) + ONE * (lengths == 1) + APART * apart
+    runs = np.stack([words, lengths], axis=1).astype(np.int32)
     begins = np.cumsum(arity[kinds] * lengths) - arity[kinds] * lengths
     of = np.repeat(np.arange(len(starts)), lengths)
     inside = np.arange(len(order)) - starts[of]
@@ -163,4 +165,4 @@ def _runs(kind: np.ndarray, level: np.ndarray, back: np.ndarray) -> tuple[np.nda
     short = np.diff(starts, append=len(kind)) < SHORT
     joined = np.r_[starts[:0] > 0, starts[:1] < 0, ~other[starts[1:] - 1] & short[1:] & short[:-1]]
     alone = ~joined & ~np.r_[joined[1:], joined[:1]]
-    return starts[~joined], alone[~joined]
+    return starts[~joined], alone[~joined] & ~short[~joined]

@@ -1,25 +1,18 @@
-"""The loops that run a tape, as LLVM text: one case per kind of instruction, forward and back.
-
-Operands are fetched one by one.  Where a kind calls a mathematical function and the instructions of
-a run do not need each other, several are computed as one vector: the same bits, in a fraction of
-the time.
-"""
+"""A tape as a step of the program: the loops over its runs, and how data gets in and out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from chainrule.lower.fuse import Taped
 from chainrule.lower.kinds import Kind
 from chainrule.lower.lanes import Locate
-from chainrule.lower.scalars import SCALARS, Code
+from chainrule.lower.scalars import Code
 from chainrule.lower.tape import APART, FLAGS, REVERSED, Tape
-from chainrule.lower.values import BOOL, DOUBLE, KNOWN, Value, ordered
-
-LANES = 8
-WORD = 4  # bytes of a number on the tape
+from chainrule.lower.tape_cases import GIVEN, LAST, STATE, WORD, forward_cases, reverse_cases
+from chainrule.lower.values import BOOL, Value
 
 
 def tape_function(name: str, step: Taped, locate: Locate) -> Code:
@@ -29,10 +22,11 @@ def tape_function(name: str, step: Taped, locate: Locate) -> Code:
     writer.run(step)
     code = writer.code
     code.as_step(name)
-    parts = [_forward_case(k, kind) for k, kind in enumerate(tape.kinds)]
+    parts = [part for k, kind in enumerate(tape.kinds) for part in forward_cases(k, kind)]
     parts += [_forward_loop(tape.kinds), _collect()]
     if tape.sweeps:
-        parts += [_reverse_case(k, kind) for k, kind in enumerate(tape.kinds) if kind.flows]
+        flowing = [(k, kind) for k, kind in enumerate(tape.kinds) if kind.flows]
+        parts += [part for k, kind in flowing for part in reverse_cases(k, kind)]
         parts.append(_reverse_loop(tape.kinds))
     for part in parts:
         code.lines += part.lines
@@ -118,190 +112,19 @@ class _StepWriter:
                 code.line(f"call void @collect({given})")
 
 
-def worth_vectors(kind: Kind, values: Sequence[Value]) -> bool:
-    """Whether several are computed at once: loads and stores alone would not be faster."""
-    order = ordered(list(values))
-    doubles = all(dtype == DOUBLE for dtype in (*kind.operands, kind.dtype))
-    return doubles and any(v.kind == "map" and v.params not in SCALARS for v in order)
-
-
-class _Body:
-    """The code for one instruction, or for LANES of them, at index `at` of a run."""
-
-    def __init__(self, code: Code, kind: Kind, at: str, lanes: int):
-        self.code, self.kind, self.at, self.lanes = code, kind, at, lanes
-        self.places: dict[int, list[str]] = {}  # per operand, the slot of each lane
-        self.known: dict[Value, str] = {}
-
-    def slots(self, j: int) -> list[str]:
-        """The slots of operand j."""
-        if j not in self.places:
-            code = self.code
-            index = self.at
-            if j:
-                before = code.put(f"mul i64 %count, {j}")
-                index = code.put(f"add i64 {self.at}, {before}")
-            found = []
-            for lane in range(self.lanes):
-                at = code.put(f"add i64 {index}, {lane}") if lane else index
-                address = code.put(f"getelementptr i32, ptr %operands, i64 {at}")
-                slot = code.put(f"load i32, ptr {address}, align {WORD}")
-                found.append(code.put(f"zext i32 {slot} to i64"))
-            self.places[j] = found
-        return self.places[j]
-
-    def fetched(self, j: int) -> str:
-        """The values of operand j."""
-        dtype = self.kind.operands[j]
-        numbers = [_load(self.code, "%values", slot, KNOWN[dtype]) for slot in self.slots(j)]
-        return numbers[0] if self.lanes == 1 else _vector(self.code, numbers)
-
-    def own(self, base: str, dtype: object = DOUBLE) -> str:
-        """What stands in the slots of the results."""
-        first = self.code.put(f"add i64 %first, {self.at}")
-        if self.lanes == 1:
-            return _load(self.code, base, first, KNOWN[dtype])
-        address = self.code.put(f"getelementptr double, ptr {base}, i64 {first}")
-        return self.code.put(f"load <{LANES} x double>, ptr {address}, align 8")
-
-    def store(self, value: str) -> None:
-        code = self.code
-        first = code.put(f"add i64 %first, {self.at}")
-        address = code.put(f"getelementptr double, ptr %values, i64 {first}")
-        kind = KNOWN[self.kind.dtype]
-        if kind == "i1":
-            value, kind = code.put(f"zext i1 {value} to i64"), "i64"
-        code.line(f"store {code.type(kind, self.lanes)} {value}, ptr {address}, align 8")
-
-    def add(self, j: int, value: str) -> None:
-        """Add to the adjoints of operand j, one after the other."""
-        code = self.code
-        for lane, slot in enumerate(self.slots(j)):
-            term = value
-            if self.lanes > 1:
-                term = code.put(f"extractelement <{LANES} x double> {value}, i64 {lane}")
-            address = code.put(f"getelementptr double, ptr %adjoints, i64 {slot}")
-            before = code.put(f"load double, ptr {address}, align 8")
-            after = code.put(f"fadd double {before}, {term}")
-            code.line(f"store double {after}, ptr {address}, align 8")
-
-    def computed(self, values: Sequence[Value]) -> list[str]:
-        """Text of these values."""
-        for v in ordered(list(values)):
-            if v.kind == "map":
-                kinds = [KNOWN[a.dtype] for a, _ in v.args]
-                args = [self._operand(a) for a, _ in v.args]
-                result = self.code.apply(v.params, kinds[-1], self.lanes, args, KNOWN[v.dtype])
-                self.known[v] = result
-        return [self._operand(v) for v in values]
-
-    def _operand(self, v: Value) -> str:
-        if v.kind == "constant":
-            return self.code.constant(v.params, KNOWN[v.dtype], self.lanes)
-        if v not in self.known:
-            j = self.kind.inputs.index(v)
-            count = len(self.kind.operands)
-            if j < count:
-                self.known[v] = self.fetched(j)
-            else:
-                base = "%values" if j == count else "%adjoints"
-                self.known[v] = self.own(base, v.dtype)
-        return self.known[v]
-
-
-def _load(code: Code, base: str, slot: str, kind: str) -> str:
-    address = code.put(f"getelementptr double, ptr {base}, i64 {slot}")
-    if kind == "i1":
-        word = code.put(f"load i64, ptr {address}, align 8")
-        return code.put(f"icmp ne i64 {word}, 0")
-    return code.put(f"load {code.type(kind, 1)}, ptr {address}, align 8")
-
-
-def _vector(code: Code, numbers: list[str]) -> str:
-    found = "poison"
-    for lane, number in enumerate(numbers):
-        found = code.put(f"insertelement <{LANES} x double> {found}, double {number}, i64 {lane}")
-    return found
-
-
-def _forward_case(k: int, kind: Kind) -> Code:
-    def body(code: Code, at: str, lanes: int) -> None:
-        one = _Body(code, kind, at, lanes)
-        (value,) = one.computed([kind.forward])
-        one.store(value)
-
-    vectors = worth_vectors(kind, [kind.forward])
-    return _case(f"forward{k}", "ptr %values", body, vectors, False)
-
-
-def _reverse_case(k: int, kind: Kind) -> Code:
-    flowing = [(j, v) for j, v in enumerate(kind.reverse) if v is not None]
-
-    def body(code: Code, at: str, lanes: int) -> None:
-        one = _Body(code, kind, at, lanes)
-        parts = one.computed([v for _, v in flowing])
-        for (j, _), part in zip(flowing, parts, strict=True):
-            one.add(j, part)
-
-    vectors = worth_vectors(kind, [v for _, v in flowing])
-    return _case(f"reverse{k}", "ptr %values, ptr %adjoints", body, vectors, True)
-
-
-def _case(
-    name: str,
-    memory: str,
-    body: Callable[[Code, str, int], None],
-    vectors: bool,
-    backwards: bool,
-) -> Code:
-    """One run: `body` for whole vectors, then for what is left; backwards, the other way round."""
-    code = Code()
-    rest = "ptr %operands, i64 %first, i64 %count, i1 %apart"
-    code.lines = [f"define internal void @{name}({memory}, {rest}) alwaysinline nounwind {{"]
-    code.lines.append("entry:")
-    upto = "0"
-    if vectors:
-        whole = code.put(f"and i64 %count, {-LANES}")
-        upto = code.put(f"select i1 %apart, i64 {whole}, i64 0")
-    stretches = [("0", upto, LANES)] if vectors else []
-    stretches.append((upto, "%count", 1))
-    before = "entry"
-    for start, stop, lanes in reversed(stretches) if backwards else stretches:
-        before = _stretch(code, before, start, stop, lanes, body, backwards)
-    code.lines += ["  ret void", "}", ""]
-    return code
-
-
-def _stretch(
-    code: Code,
-    before: str,
-    start: str,
-    stop: str,
-    lanes: int,
-    body: Callable[[Code, str, int], None],
-    backwards: bool,
-) -> str:
-    """A loop from start to stop, up or down; the label of the block after it."""
-    head, inside, after = f"head{lanes}", f"body{lanes}", f"after{lanes}"
-    begin, end = (stop, start) if backwards else (start, stop)
-    code.line(f"br label %{head}")
-    code.lines.append(f"{head}:")
-    i, following = f"%i{lanes}", f"%next{lanes}"
-    code.line(f"{i} = phi i64 [ {begin}, %{before} ], [ {following}, %{inside} ]")
-    on = code.put(f"icmp {'ugt' if backwards else 'ult'} i64 {i}, {end}")
-    code.line(f"br i1 {on}, label %{inside}, label %{after}")
-    code.lines.append(f"{inside}:")
-    code.line(f"{following} = {'sub' if backwards else 'add'} i64 {i}, {lanes}")
-    body(code, following if backwards else i, lanes)
-    code.line(f"br label %{head}")
-    code.lines.append(f"{after}:")
-    return after
+def _cases(kinds: Sequence[Kind], word: str) -> str:
+    """The switch: per kind a run, and one instruction alone."""
+    numbers = " ".join(
+        f"i32 {2 * k + one}, label %{'one' if one else 'kind'}{k}"
+        for k in range(len(kinds))
+        for one in (0, 1)
+    )
+    return f"  switch i32 {word}, label %over [ {numbers} ]"
 
 
 def _forward_loop(kinds: Sequence[Kind]) -> Code:
     """`@forward(values, runs, end of them, operands, first slot)`."""
     code = Code()
-    cases = " ".join(f"i32 {k}, label %kind{k}" for k in range(len(kinds)))
     code.lines = f"""
 define internal void @forward(ptr %values, ptr %runs, ptr %end, ptr %list, i64 %start) nounwind {{
 entry:
@@ -310,24 +133,35 @@ next:
   %run = phi ptr [ %runs, %entry ], [ %run1, %done ]
   %operands = phi ptr [ %list, %entry ], [ %list1, %done ]
   %first = phi i64 [ %start, %entry ], [ %first1, %done ]
+  %last = phi double [ 0.0, %entry ], [ %last1, %done ]
+  %held = phi i64 [ -1, %entry ], [ %held1, %done ]
   %more = icmp ult ptr %run, %end
   br i1 %more, label %dispatch, label %over
 dispatch:
 {_run_header()}
-  switch i32 %kind, label %over [ {cases} ]""".splitlines()[1:]
-    used = []
+{_cases(kinds, "%kind")}""".splitlines()[1:]
+    used, slots, states = [], [], []
     for k, kind in enumerate(kinds):
-        code.lines.append(f"kind{k}:")
-        given = "ptr %operands, i64 %first, i64 %count, i1 %apart"
-        code.line(f"call void @forward{k}(ptr %values, {given})")
-        code.line(f"%used{k} = mul i64 %count, {WORD * len(kind.operands)}")
-        code.line("br label %done")
-        used.append(f"[ %used{k}, %kind{k} ]")
+        size = WORD * len(kind.operands)
+        for label, name, count in ((f"kind{k}", f"forward{k}", "%count"),
+                                   (f"one{k}", f"forward_one{k}", "1")):  # fmt: skip
+            given = GIVEN.replace("%count", count)
+            code.lines.append(f"{label}:")
+            code.line(f"%state_{label} = call {STATE} @{name}(ptr %values, {given}, {LAST})")
+            code.line(f"%used_{label} = mul i64 {count}, {size}")
+            code.line(f"%after_{label} = add i64 %first, {count}")
+            code.line("br label %done")
+            used.append(f"[ %used_{label}, %{label} ]")
+            slots.append(f"[ %after_{label}, %{label} ]")
+            states.append(f"[ %state_{label}, %{label} ]")
     code.lines += f"""
 done:
   %used = phi i64 {", ".join(used)}
+  %first1 = phi i64 {", ".join(slots)}
+  %state = phi {STATE} {", ".join(states)}
+  %last1 = extractvalue {STATE} %state, 0
+  %held1 = extractvalue {STATE} %state, 1
   %list1 = getelementptr i8, ptr %operands, i64 %used
-  %first1 = add i64 %first, %count
   %run1 = getelementptr i8, ptr %run, i64 8
   br label %next
 over:
@@ -340,7 +174,6 @@ over:
 def _reverse_loop(kinds: Sequence[Kind]) -> Code:
     """`@reverse(values, adjoints, runs, end of them, end of operands, slot after the last)`."""
     code = Code()
-    cases = " ".join(f"i32 {k}, label %kind{k}" for k in range(len(kinds)))
     given = "ptr %values, ptr %adjoints, ptr %runs, ptr %end, ptr %list, i64 %stop"
     code.lines = f"""
 define internal void @reverse({given}) nounwind {{
@@ -348,7 +181,7 @@ entry:
   br label %next
 next:
   %run1 = phi ptr [ %end, %entry ], [ %run, %done ]
-  %list1 = phi ptr [ %list, %entry ], [ %operands, %done ]
+  %list1 = phi ptr [ %list, %entry ], [ %list2, %done ]
   %first1 = phi i64 [ %stop, %entry ], [ %first, %done ]
   %more = icmp ugt ptr %run1, %runs
   br i1 %more, label %dispatch, label %over
@@ -358,23 +191,25 @@ dispatch:
   %flag = and i32 %word, {REVERSED}
   %skipped = icmp eq i32 %flag, 0
   %first = sub i64 %first1, %count
-  switch i32 %kind, label %over [ {cases} ]""".splitlines()[1:]
+{_cases(kinds, "%kind")}""".splitlines()[1:]
     places = []
     for k, kind in enumerate(kinds):
-        code.lines.append(f"kind{k}:")
-        code.line(f"%used{k} = mul i64 %count, {-WORD * len(kind.operands)}")
-        code.line(f"%at{k} = getelementptr i8, ptr %list1, i64 %used{k}")
-        places.append(f"[ %at{k}, %kind{k} ]")
-        if kind.flows:
-            code.line(f"br i1 %skipped, label %done, label %case{k}")
-            code.lines.append(f"case{k}:")
-            given = f"ptr %at{k}, i64 %first, i64 %count, i1 %apart"
-            code.line(f"call void @reverse{k}(ptr %values, ptr %adjoints, {given})")
-            places.append(f"[ %at{k}, %case{k} ]")
-        code.line("br label %done")
+        for label, name, count in ((f"kind{k}", f"reverse{k}", "%count"),
+                                   (f"one{k}", f"reverse_one{k}", "1")):  # fmt: skip
+            code.lines.append(f"{label}:")
+            code.line(f"%used_{label} = mul i64 {count}, {-WORD * len(kind.operands)}")
+            code.line(f"%at_{label} = getelementptr i8, ptr %list1, i64 %used_{label}")
+            places.append(f"[ %at_{label}, %{label} ]")
+            if kind.flows:
+                given = GIVEN.replace("%operands", f"%at_{label}").replace("%count", count)
+                code.line(f"br i1 %skipped, label %done, label %back_{label}")
+                code.lines.append(f"back_{label}:")
+                code.line(f"call void @{name}(ptr %values, ptr %adjoints, {given})")
+                places.append(f"[ %at_{label}, %back_{label} ]")
+            code.line("br label %done")
     code.lines += f"""
 done:
-  %operands = phi ptr {", ".join(places)}
+  %list2 = phi ptr {", ".join(places)}
   br label %next
 over:
   ret void
@@ -389,7 +224,7 @@ def _run_header() -> str:
   %behind = getelementptr i8, ptr %run, i64 {WORD}
   %length = load i32, ptr %behind, align {WORD}
   %count = zext i32 %length to i64
-  %kind = lshr i32 %word, {FLAGS}
+  %kind = lshr i32 %word, {FLAGS - 1}
   %bit = and i32 %word, {APART}
   %apart = icmp ne i32 %bit, 0"""
 
