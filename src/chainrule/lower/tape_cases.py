@@ -4,8 +4,9 @@ A case comes in two forms: for one instruction, and for a run of several.  In a 
 instructions do not need each other, those that call a mathematical function are computed several at
 a time as vectors: the same bits, in a fraction of the time.
 
-Forward, the last value stays in a register together with the number of its slot: a chain, in which
-each instruction needs the one before, then does not wait for memory.
+The last value, or on the way back the last adjoint that was added to, stays in a register together
+with the number of its slot: a chain, in which each instruction needs the one before, then does not
+wait for memory.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from chainrule.lower.values import DOUBLE, KNOWN, Value, ordered
 
 LANES = 8
 WORD = 4  # bytes of a number on the tape
-STATE = "{double, i64}"  # the last value, and its slot (-1: none)
+STATE = "{double, i64}"  # what the register holds, and its slot (-1: none)
 GIVEN = "ptr %operands, i64 %first, i64 %count, i1 %apart"
 LAST = "double %last, i64 %held"
 
@@ -34,25 +35,30 @@ def forward_cases(k: int, kind: Kind) -> list[Code]:
     vectors = _worth_vectors(kind, [kind.forward])
     return [
         _case(f"forward{k}", f"ptr %values, {GIVEN}, {LAST}", body, vectors, False),
-        _single(f"forward_one{k}", f"ptr %values, {GIVEN}, {LAST}", body, False),
+        _single(f"forward_one{k}", f"ptr %values, {GIVEN}, {LAST}", body),
     ]
 
 
 def reverse_cases(k: int, kind: Kind) -> list[Code]:
-    """`@reverse{k}` and `@reverse_one{k}`: they add to the adjoints of the operands."""
+    """`@reverse{k}` and `@reverse_one{k}`: they add to the adjoints of the operands.
+
+    They return the last adjoint that was added to, and its slot.
+    """
     flowing = [(j, v) for j, v in enumerate(kind.reverse) if v is not None]
 
     def body(block: Block, at: str, lanes: int, keeps: bool) -> None:
-        one = _Body(kind, at, lanes, block, False)
+        one = _Body(kind, at, lanes, block, keeps)
+        if keeps:
+            one.known[kind.inputs[-1]] = one.incoming(block)
         parts = one.computed([v for _, v in flowing])
         for (j, _), part in zip(flowing, parts, strict=True):
             one.add(j, part)
 
     vectors = _worth_vectors(kind, [v for _, v in flowing])
-    given = f"ptr %values, ptr %adjoints, {GIVEN}"
+    given = f"ptr %values, ptr %adjoints, {GIVEN}, {LAST}"
     return [
         _case(f"reverse{k}", given, body, vectors, True),
-        _single(f"reverse_one{k}", given, body, True),
+        _single(f"reverse_one{k}", given, body),
     ]
 
 
@@ -87,12 +93,11 @@ class Block:
         self.enter(both)
         return code.put(f"phi double [ {yes}, %{before} ], [ {found}, %{other} ]")
 
-    def finish(self, returns: bool) -> Code:
+    def finish(self) -> Code:
         code = self.code
-        if returns:
-            one = code.put(f"insertvalue {STATE} poison, double {self.last}, 0")
-            both = code.put(f"insertvalue {STATE} {one}, i64 {self.held}, 1")
-        code.lines += [f"  ret {STATE} {both}" if returns else "  ret void", "}", ""]
+        one = code.put(f"insertvalue {STATE} poison, double {self.last}, 0")
+        both = code.put(f"insertvalue {STATE} {one}, i64 {self.held}, 1")
+        code.lines += [f"  ret {STATE} {both}", "}", ""]
         return code
 
 
@@ -106,6 +111,7 @@ class _Body:
         self.code = code = block.code
         self.kind, self.at, self.lanes = kind, at, lanes
         self.block = block if keeps else None
+        self.back = self.added = False
         self.first = "%first" if at == "0" else code.put(f"add i64 %first, {at}")
         self.places: dict[int, list[str]] = {}  # per operand, the slot of each lane
         self.known: dict[Value, str] = {}
@@ -130,12 +136,20 @@ class _Body:
     def fetched(self, j: int) -> str:
         """The values of operand j."""
         code, dtype, slots = self.code, self.kind.operands[j], self.slots(j)
-        if self.block is not None and dtype == DOUBLE:
+        if self.block is not None and dtype == DOUBLE and not self.back:
             same = code.put(f"icmp eq i64 {slots[0]}, {self.block.held}")
             load = lambda: _load(code, "%values", slots[0], "f64")  # noqa: E731
             return self.block.either(same, self.block.last, load)
         numbers = [_load(code, "%values", slot, KNOWN[dtype]) for slot in slots]
         return numbers[0] if self.lanes == 1 else _vector(code, numbers)
+
+    def incoming(self, block: Block) -> str:
+        """The adjoint of the one result."""
+        self.back = True
+        same = self.code.put(f"icmp eq i64 {self.first}, {block.held}")
+        return block.either(
+            same, block.last, lambda: _load(self.code, "%adjoints", self.first, "f64")
+        )
 
     def own(self, base: str, dtype: object) -> str:
         """What stands in the slots of the results."""
@@ -165,6 +179,19 @@ class _Body:
             before = code.put(f"load double, ptr {address}, align 8")
             after = code.put(f"fadd double {before}, {term}")
             code.line(f"store double {after}, ptr {address}, align 8")
+            if self.block is not None:
+                self._remember(slot, after, self.block)
+
+    def _remember(self, slot: str, adjoint: str, block: Block) -> None:
+        """Of several, the one that belongs to the next instruction on the way back."""
+        code = self.code
+        if not self.added:
+            self.added, block.last, block.held = True, adjoint, slot
+            return
+        following = code.put(f"sub i64 {self.first}, 1")
+        taken = code.put(f"icmp eq i64 {slot}, {following}")
+        block.last = code.put(f"select i1 {taken}, double {adjoint}, double {block.last}")
+        block.held = code.put(f"select i1 {taken}, i64 {slot}, i64 {block.held}")
 
     def computed(self, values: Sequence[Value]) -> list[str]:
         """Text of these values."""
@@ -204,18 +231,17 @@ def _vector(code: Code, numbers: list[str]) -> str:
 Write = Callable[[Block, str, int, bool], None]
 
 
-def _opened(name: str, given: str, backwards: bool) -> Block:
+def _opened(name: str, given: str) -> Block:
     code = Code()
-    result = "void" if backwards else STATE
-    code.lines = [f"define internal {result} @{name}({given}) alwaysinline nounwind {{"]
+    code.lines = [f"define internal {STATE} @{name}({given}) alwaysinline nounwind {{"]
     return Block(code)
 
 
-def _single(name: str, given: str, body: Write, backwards: bool) -> Code:
+def _single(name: str, given: str, body: Write) -> Code:
     """A run of one instruction."""
-    block = _opened(name, given, backwards)
+    block = _opened(name, given)
     body(block, "0", 1, True)
-    return block.finish(not backwards)
+    return block.finish()
 
 
 def _case(name: str, given: str, body: Write, vectors: bool, backwards: bool) -> Code:
@@ -223,14 +249,17 @@ def _case(name: str, given: str, body: Write, vectors: bool, backwards: bool) ->
 
     Backwards it is the other way round.
     """
-    block = _opened(name, given, backwards)
+    block = _opened(name, given)
     lanes = LANES if vectors else 1
     whole = block.code.put(f"and i64 %count, {-lanes}")
     upto = block.code.put(f"select i1 %apart, i64 {whole}, i64 0")
     stretches = [("0", upto, lanes, False), (upto, "%count", 1, True)]
     for begin, end, wide, keeps in reversed(stretches) if backwards else stretches:
         _stretch(block, begin, end, body, wide, keeps, backwards)
-    return block.finish(not backwards)
+    if backwards:  # what was added apart is not in the register
+        none = block.code.put(f"icmp ne i64 {upto}, 0")
+        block.held = block.code.put(f"select i1 {none}, i64 -1, i64 {block.held}")
+    return block.finish()
 
 
 def _stretch(
@@ -256,7 +285,7 @@ def _stretch(
     code.line(f"br label %{name}_head")
     ways = f"%{before}", f"%{block.label}"
     phis = [f"  {i} = phi i64 [ {begin}, {ways[0]} ], [ {following}, {ways[1]} ]"]
-    if keeps and not backwards:
+    if keeps:
         phis += [
             f"  %kept_last = phi double [ {last}, {ways[0]} ], [ {block.last}, {ways[1]} ]",
             f"  %kept_held = phi i64 [ {held}, {ways[0]} ], [ {block.held}, {ways[1]} ]",

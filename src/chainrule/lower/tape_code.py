@@ -183,6 +183,8 @@ next:
   %run1 = phi ptr [ %end, %entry ], [ %run, %done ]
   %list1 = phi ptr [ %list, %entry ], [ %list2, %done ]
   %first1 = phi i64 [ %stop, %entry ], [ %first, %done ]
+  %last = phi double [ 0.0, %entry ], [ %last1, %done ]
+  %held = phi i64 [ -1, %entry ], [ %held1, %done ]
   %more = icmp ugt ptr %run1, %runs
   br i1 %more, label %dispatch, label %over
 dispatch:
@@ -192,7 +194,7 @@ dispatch:
   %skipped = icmp eq i32 %flag, 0
   %first = sub i64 %first1, %count
 {_cases(kinds, "%kind")}""".splitlines()[1:]
-    places = []
+    places, lasts, helds = [], [], []
     for k, kind in enumerate(kinds):
         for label, name, count in ((f"kind{k}", f"reverse{k}", "%count"),
                                    (f"one{k}", f"reverse_one{k}", "1")):  # fmt: skip
@@ -200,16 +202,25 @@ dispatch:
             code.line(f"%used_{label} = mul i64 {count}, {-WORD * len(kind.operands)}")
             code.line(f"%at_{label} = getelementptr i8, ptr %list1, i64 %used_{label}")
             places.append(f"[ %at_{label}, %{label} ]")
+            lasts.append(f"[ %last, %{label} ]")
+            helds.append(f"[ %held, %{label} ]")
             if kind.flows:
                 given = GIVEN.replace("%operands", f"%at_{label}").replace("%count", count)
+                given = f"ptr %values, ptr %adjoints, {given}, {LAST}"
                 code.line(f"br i1 %skipped, label %done, label %back_{label}")
                 code.lines.append(f"back_{label}:")
-                code.line(f"call void @{name}(ptr %values, ptr %adjoints, {given})")
+                code.line(f"%state_{label} = call {STATE} @{name}({given})")
+                code.line(f"%last_{label} = extractvalue {STATE} %state_{label}, 0")
+                code.line(f"%held_{label} = extractvalue {STATE} %state_{label}, 1")
                 places.append(f"[ %at_{label}, %back_{label} ]")
+                lasts.append(f"[ %last_{label}, %back_{label} ]")
+                helds.append(f"[ %held_{label}, %back_{label} ]")
             code.line("br label %done")
     code.lines += f"""
 done:
   %list2 = phi ptr {", ".join(places)}
+  %last1 = phi double {", ".join(lasts)}
+  %held1 = phi i64 {", ".join(helds)}
   br label %next
 over:
   ret void
