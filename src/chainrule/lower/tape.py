@@ -5,7 +5,7 @@ instruction.  Instructions are sorted by level (how many steps lie before them) 
 each other in *runs* of one kind, so that the loop asks once per run what to do, and computes
 neighbours together.  A run is its kind, flags and length; its results are the next slots, and its
 operands stand in a list of slots: all first operands, then all second ones, …  So an instruction
-takes 4 bytes per operand, and 16 more for its value and its adjoint.
+takes 4 bytes per operand, 16 for its value and its adjoint, and a run takes 8.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Tape:
     @property
     def nbytes(self) -> int:
         """The tape, and per call the values and adjoints."""
-        runs = self.runs.nbytes * (1 + len(self.sweeps))
+        runs = self.runs.nbytes * max(1, len(self.sweeps))
         return int(runs + self.operands.nbytes + 8 * (2 if self.sweeps else 1) * self.slots)
 
     def __eq__(self, other: object) -> bool:

@@ -273,7 +273,7 @@ class _Writer:
             sweeps.append(Sweep(int(out), float(node.attrs["seed"]), found.runs_back(i)))
         return Tape(
             tuple(self.kinds),
-            found.runs,
+            sweeps[0].runs if sweeps else found.runs,  # forward, their flag is not looked at
             found.operands,
             np.array(self.preset),
             tuple((int(found.slot[at]), n.size, n.dtype) for n, at in self.inputs),
