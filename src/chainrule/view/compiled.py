@@ -11,7 +11,7 @@ from chainrule.lower.loops import Nest
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.stream import Region
 from chainrule.lower.tape import FLAGS, Tape
-from chainrule.lower.values import KNOWN, Value, program_text
+from chainrule.lower.values import KNOWN, Value, ordered, program_text
 from chainrule.run.compiled import Compiled, Variant
 
 SHOWN = 40  # runs of a tape that are listed
@@ -68,7 +68,7 @@ def _step_text(k: int, step: Any, nest: Nest | None) -> tuple[str, int, int]:
     if isinstance(step, Called):
         if isinstance(step, Taped):
             tape = tape_of(step)
-            return f"{head}{tape_summary(tape)}", 0, tape.nbytes
+            return f"{head}{tape_summary(tape)}", _tape_flops(tape), tape.nbytes
         return f"{head}interpreter: {step.value.params.op.name}", 0, 0
     if isinstance(step, Product):
         batch, rows, columns, summed = step.value.params
@@ -157,6 +157,16 @@ def tape_of(step: Taped) -> Tape:
     """The tape that a step runs."""
     tape: Tape = step.value.params.node.attrs["tape"]
     return tape
+
+
+def _tape_flops(tape: Tape) -> int:
+    total = 0
+    for k, kind in enumerate(tape.kinds):
+        count = int(tape.runs[tape.runs[:, 0] >> FLAGS == k, 1].sum())
+        back = [v for v in kind.reverse if v is not None] if tape.sweeps else []
+        for values in ([kind.forward], back):
+            total += count * sum(_cost(v) for v in ordered(values) if v.kind == "map")
+    return total
 
 
 def tape_summary(tape: Tape) -> str:
