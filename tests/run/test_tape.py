@@ -3,12 +3,16 @@
 import gc
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import chainrule as cr
+from chainrule.core.node import Node
 from chainrule.core.op import Partials
 from chainrule.diff import sweep
 from chainrule.lower.fuse import Taped
@@ -239,6 +243,47 @@ def test_the_bits_of_straight_line_code(monkeypatch):
     assert found[0] == found[1]
 
 
+STEPS: tuple[Callable[[Any, Any], Any], ...] = (
+    lambda a, b: a + b,
+    lambda a, b: a * b,
+    lambda a, b: a - 0.5 * b,
+    lambda a, b: a / (2.0 + b * b),
+    lambda a, b: np.sin(a),
+    lambda a, b: np.tanh(a) * b,
+    lambda a, b: np.exp(-np.abs(a)),
+    lambda a, b: np.sqrt(1.0 + a**2),
+    lambda a, b: np.maximum(a, b),
+    lambda a, b: np.where(a > b, a, b * b),
+    lambda a, b: np.log1p(a * a) ** 3,
+    lambda a, b: np.clip(a, -0.5, 0.5) if b > 0 else b,
+)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, len(STEPS) - 1), st.integers(0), st.integers(0)), min_size=5),
+    st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3),
+)
+@settings(max_examples=30, deadline=None)
+def test_random_programs(steps, start):
+    def f(x):
+        values = [x[0], x[1], x[2]]
+        for step, i, j in steps:
+            found = STEPS[step](values[i % len(values)], values[j % len(values)])
+            values.append(found * 0.7)
+        return sum(values)
+
+    both = cr.value_and_grad(f)
+    x = np.array(start)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweep, "LEAST", 0)
+        fast = cr.compile(both)
+        found, expected = fast(x), both(x)
+    assert tapes(fast)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-11, atol=1e-12)
+    size = np.abs(expected[1]).max()
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-11, atol=1e-11 * size)
+
+
 def wide(count):
     """Levels of many instructions of one kind: computed in vectors, and some left over."""
 
@@ -295,6 +340,18 @@ def test_results_are_new_arrays(always):
     np.testing.assert_array_equal(first, kept)
 
 
+def test_a_donated_array_takes_the_result(always):
+    def step(w):
+        return w - 0.1 * cr.grad(wide(2))(w)
+
+    fast = cr.compile(step, donate=0)
+    w, expected = np.ones(3), np.ones(3)
+    for _ in range(5):
+        w, expected = fast(w), step(expected)
+        agree(w, expected)
+    assert tapes(fast)
+
+
 def test_memory_is_given_back(always):
     fast = cr.compile(cr.grad(wide(2)))
     fast(np.ones(3))
@@ -313,8 +370,10 @@ def test_a_large_function_is_a_tape_and_its_graph_is_dropped():
     agree(found[0], expected[0])
     agree(found[1], expected[1])
     ((variant,),) = fast.variants.values()
-    assert len(variant.recording.graph) < 10
     (tape,) = tapes(fast)
+    assert len(variant.recording.graph) < 10
+    gc.collect()
+    assert sum(isinstance(o, Node) for o in gc.get_objects()) < tape.instructions / 10
     assert tape.instructions > 100_000
     assert len(variant.run.module.text) < tape.instructions  # not a letter for each
     assert "B each: " in fast.report()

@@ -40,9 +40,8 @@ class Kind:
         leaves = {i: make_leaf((), args[i], None) for i in self.at}
         own = tuple(leaves.get(i, a) for i, a in enumerate(args))
         line = node.code, node.lasti
-        self.node = Node(
-            node.rule, node.parents, node.saved, node.attrs, (), node.dtype, *line, own
-        )
+        parents = tuple(make_leaf(p.shape, p.dtype, None) for p in node.parents)  # not the graph
+        self.node = Node(node.rule, parents, node.saved, node.attrs, (), node.dtype, *line, own)
         types = (*self.operands, node.dtype, DOUBLE)
         self.inputs = tuple(Value("input", (), t, params=i) for i, t in enumerate(types))
         given = zip(leaves.values(), self.inputs, strict=False)
