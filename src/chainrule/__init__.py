@@ -85,6 +85,7 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "set_threads",
     "stop_gradient",
     "topological_sort",
     "trace",
@@ -102,6 +103,7 @@ LATE = {  # imported when first asked for
     "debug": "chainrule.explain.debug",
     "diff_runs": "chainrule.explain.compare",
     "find_nonfinite": "chainrule.explain.nonfinite",
+    "set_threads": "chainrule.run.threads",
 }
 
 

@@ -128,7 +128,7 @@ def as_json(tally: Tally, seed: int) -> dict[str, Any]:
         "versions": {
             "python": platform.python_version(),
             "chainrule": cr.__version__,
-            **_versions(names),
+            **versions(names),
         },
         "programs": tally.programs,
         "disagreements": tally.disagreements,
@@ -153,7 +153,7 @@ def as_json(tally: Tally, seed: int) -> dict[str, Any]:
     }
 
 
-def _versions(names: tuple[str, ...]) -> dict[str, str]:
+def versions(names: tuple[str, ...]) -> dict[str, str]:
     found = {}
     for name in names:
         try:

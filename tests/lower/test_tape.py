@@ -133,10 +133,16 @@ VIEWS = [op for op in OPS.values() if moves_lanes(op)]
 
 
 @pytest.mark.parametrize("op", VIEWS, ids=lambda op: op.name)
-def test_each_lane_of_a_view_is_a_lane(op):
+def test_views_are_no_instructions_and_sums_of_lanes_no_views(op):
     for sample in op.samples():
-        x = sample.args[0]
-        ids = np.arange(np.size(x)).reshape(np.shape(x))
-        found = op.forward(ids, **sample.attrs)
-        shifted = op.forward(ids + 10**6, **sample.attrs)
-        np.testing.assert_array_equal(shifted, found + 10**6)
+        x = np.asarray(sample.args[0])
+        if x.dtype != np.float64 or not x.size:
+            continue
+        slots = np.arange(x.size).reshape(x.shape)
+        found, shifted = (op.forward(slots + by, **sample.attrs) for by in (0, 10**6))
+        moved = np.array_equal(shifted, found + 10**6)
+        recording = specialised(
+            lambda x, attrs=sample.attrs: (np.sin(x.reshape(-1)[0]), op(x, **attrs)), (x,), {}
+        )
+        names = [n.op.name for n in taped(recording).graph if not n.is_leaf]
+        assert (op.name in names) != moved

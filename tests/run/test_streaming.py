@@ -48,15 +48,16 @@ def test_gradients_by_tiles(f, rows):
     assert module_of(fast).plan.regions, "nothing was streamed, so this tests nothing"
     np.testing.assert_allclose(value, expected_value, rtol=1e-12)
     for a, b in zip(found, expected, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12 * np.abs(b).max())
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14 * np.abs(b).max())
 
 
 def test_memory_does_not_grow_with_the_rows():
     arenas = []
-    for rows in (4096, 65536):
+    for rows in (65536, 131072):  # with as many chunks, each with sums of its own
         fast = cr.compile(cr.grad(network, (0, 1)))
         fast(*data(rows))
-        arenas.append(module_of(fast).memory.arena)
+        memory = module_of(fast).memory
+        arenas.append((memory.arena, memory.local, memory.threads))
     assert arenas[0] == arenas[1]
 
 
@@ -72,7 +73,7 @@ def test_any_number_of_rows(rows, width):
 
     fast = cr.compile(f)
     for a, b in zip(fast(w, x), f(w, x), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13 * np.abs(b).max())
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14 * np.abs(b).max())
 
 
 def test_rows_that_are_columns_elsewhere():
@@ -92,4 +93,4 @@ def test_rows_that_are_columns_elsewhere():
     found = fast(w, v, x, y)
     assert module_of(fast).plan.regions
     for a, b in zip(found, step(w, v, x, y), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14 * np.abs(b).max())

@@ -1,37 +1,22 @@
-"""Every op in the table compiled: value, gradient and gradient of the gradient as interpreted."""
+"""Every op in the table compiled: value and derivatives up to the third as interpreted."""
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import chainrule as cr
-from tests.ops.table import case_of, directions
+from tests.agree.compiled import assert_agrees, derivative
+from tests.ops.table import case_of
 
 pytest.importorskip("llvmlite")
 
+SAMPLES = {op: (*op.samples(), *(op.edges() if op.edges else ())) for op in cr.OPS.values()}
 CASES = [
     pytest.param(op, sample, id=f"{op.name}-{i}")
-    for op in cr.OPS.values()
-    for i, sample in enumerate((*op.samples(), *(op.edges() if op.edges else ())))
+    for op, samples in SAMPLES.items()
+    for i, sample in enumerate(samples)
 ]
-
-
-def tolerance(dtype: Any) -> float:
-    return 1e-5 if np.dtype(dtype).itemsize <= (8 if np.dtype(dtype).kind == "c" else 4) else 1e-12
-
-
-def assert_agrees(found: Any, expected: Any) -> None:
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape
-    assert found.dtype == expected.dtype
-    near = tolerance(expected.dtype) if expected.dtype.kind in "fc" else 0.0
-    scale = (
-        np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
-        if expected.dtype.kind in "fc"
-        else 0
-    )
-    np.testing.assert_allclose(found, expected, rtol=near, atol=near * scale + 1e-15)
+FIRST = [pytest.param(op, samples[0], id=op.name) for op, samples in SAMPLES.items() if samples]
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
@@ -47,31 +32,33 @@ def test_value(op, sample):
         out = op(*args, **sample.attrs)
         return tuple(out) if isinstance(out, (list, tuple)) else out
 
-    with np.errstate(all="ignore"):
-        expected = f(*case.point)
-        found = cr.compile(f)(*case.point)
-    several = isinstance(expected, tuple)
-    for a, b in zip(
-        found if several else [found], expected if several else [expected], strict=True
-    ):
-        assert_agrees(a, b)
+    assert_agrees(f, *case.point)
+
+
+def assert_derivative_agrees(op: Any, sample: Any, order: int) -> None:
+    case = case_of(op, sample)
+    try:
+        f = derivative(case, order)
+        if f is None:
+            pytest.skip("no floating-point input, or no floating-point result")
+        f(*case.point)
+    except cr.ChainruleError as error:
+        pytest.skip(str(error))
+    assert_agrees(f, *case.point)
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
 def test_gradient(op, sample):
-    case = case_of(op, sample)
-    if not case.places or not case(*case.point):
-        pytest.skip("no floating-point input, or no floating-point result")
-    seeds = tuple(directions([np.asarray(o) for o in case(*case.point)], 1))
+    assert_derivative_agrees(op, sample, 1)
 
-    def gradient(*arrays: Any) -> Any:
-        return cr.vjp(case, *arrays)[1](seeds)
 
-    with np.errstate(all="ignore"):
-        try:
-            expected = gradient(*case.point)
-        except cr.ChainruleError as error:
-            pytest.skip(str(error))
-        found = cr.compile(gradient)(*case.point)
-    for a, b in zip(found, expected, strict=True):
-        assert_agrees(a, b)
+@pytest.mark.parametrize(("op", "sample"), FIRST)
+def test_second_derivative(op, sample):
+    assert_derivative_agrees(op, sample, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize(("op", "sample"), CASES)
+def test_all_higher_derivatives(op, sample, order):
+    assert_derivative_agrees(op, sample, order)

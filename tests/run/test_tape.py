@@ -17,7 +17,6 @@ from chainrule.core.op import Partials
 from chainrule.diff import sweep
 from chainrule.lower.fuse import Taped
 from chainrule.lower.tape import Tape
-from chainrule.view.compiled import tape_of
 
 pytest.importorskip("llvmlite")
 
@@ -42,7 +41,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 def tapes(fast: Any) -> list[Tape]:
     every = [v for variants in fast.variants.values() for v in variants]
     steps = [s for v in every for s in v.run.module.plan.steps]
-    return [tape_of(s) for s in steps if isinstance(s, Taped)]
+    return [s.tape for s in steps if isinstance(s, Taped)]
 
 
 def agree(found: Any, expected: Any) -> None:

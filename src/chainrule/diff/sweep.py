@@ -49,7 +49,7 @@ SWEEP = Op(
 
 
 def moves_lanes(op: Op) -> bool:
-    """Whether each lane of the result is a lane of the one operand, whatever their numbers."""
+    """Whether lanes of the result are lanes of the one operand, or sums of them."""
     selects = isinstance(op.derivative, Linear) and op.derivative.selects
     return op.view and selects and op.lower is not None
 

@@ -89,7 +89,7 @@ def axes_of(shape: Shape) -> tuple[tuple[int, ...], dict[int, int]]:
 
 
 def folded_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    if axis is None:
+    if axis is None or ndim == 0:  # NumPy lets one say axis=0, or -1, of a number
         return tuple(range(ndim))
     listed = axis if isinstance(axis, tuple) else (axis,)
     return tuple(sorted(a % ndim for a in listed))
@@ -125,6 +125,37 @@ def region(template: tuple[Any, ...], shape: Shape) -> Access:
         elif n != 1:
             found.append(Dim(None, int(part) % n))
     return tuple(found)
+
+
+Placed = tuple[tuple[int, ...], Access]  # extents of a piece, and its region
+
+
+def apart(one: Placed, other: Placed) -> bool:
+    """Whether two regions of an array are seen to have no element in common."""
+    for a, b in zip(one[1], other[1], strict=True):
+        ends = []
+        for (dims, _), d in ((one, a), (other, b)):
+            last = d.start + (0 if d.axis is None else d.step * (dims[d.axis] - 1))
+            ends.append((min(d.start, last), max(d.start, last)))
+        (low, high), (lower, higher) = ends
+        if high < lower or higher < low:
+            return True
+    return False
+
+
+def diagonal_of(shape: Shape, offset: int, axis1: int, axis2: int) -> tuple[Shape, Access]:
+    """The shape of a diagonal, its own axis last, and where in the array it lies."""
+    starts = {axis1 % len(shape): max(-offset, 0), axis2 % len(shape): max(offset, 0)}
+    others = [i for i in range(len(shape)) if i not in starts]
+    count = max(min(shape[i] - start for i, start in starts.items()), 0)
+    seen = (*(shape[i] for i in others), count)
+    _, axis_at = axes_of(seen)
+    access = [
+        Dim(axis_at.get(len(others) if i in starts else others.index(i)), starts.get(i, 0))
+        for i, n in enumerate(shape)
+        if n != 1
+    ]
+    return seen, tuple(access)
 
 
 def through_views(value: Value, access: Access) -> tuple[Value, Access]:

@@ -17,7 +17,7 @@ from chainrule.core.node import Node
 from chainrule.core.order import dfs_order
 from chainrule.core.spec import Shape
 from chainrule.lower.arrays import Array, Call, Constant, NotLoweredError, dims_of
-from chainrule.lower.contract import Contractions
+from chainrule.lower.convolve import Convolutions
 from chainrule.lower.indices import assigned, gathered, scattered
 from chainrule.lower.tape import TAPE
 from chainrule.lower.values import KNOWN, Value, pointwise
@@ -60,7 +60,7 @@ class Program:
         return [array.value for array in self.results]
 
 
-class Builder(Contractions):
+class Builder(Convolutions):
     """Makes the values of one program."""
 
     def __init__(self) -> None:

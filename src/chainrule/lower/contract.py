@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.lower.arrays import Array, dims_of, through_views
+from chainrule.lower.arrays import Array, axes_of, dims_of, through_views
 from chainrule.lower.values import pointwise
 from chainrule.lower.views import Views
 
@@ -55,7 +55,7 @@ class Contractions(Views):
         of_x, of_y, of_out = labels
         if len({*of_x}) < len(of_x) or len({*of_y}) < len(of_y) or x.dtype != y.dtype:
             return None
-        if x.dtype.kind != "f":
+        if x.dtype.kind not in "fi":
             return None
         sizes = dict(zip(of_y, y.shape, strict=True)) | dict(zip(of_x, x.shape, strict=True))
         sizes |= {n: m for n, m in zip(of_y, y.shape, strict=True) if sizes[n] == 1}
@@ -75,7 +75,7 @@ class Contractions(Views):
         if any(n not in of_x and n not in of_y for n in of_out):
             return None
         size = [math.prod(sizes[n] for n in group) for group in (batch, rows, columns, summed)]
-        if 0 in size or not by_blas(*size):
+        if 0 in size or x.dtype.kind == "i" or not by_blas(*size):
             return self._multiplied(x, y, labels, sizes, summed)
         a = self._ordered(x, of_x, (batch, rows, summed), sizes)
         b = self._ordered(y, of_y, (batch, summed, columns), sizes)
@@ -92,12 +92,23 @@ class Contractions(Views):
         return self.transpose(straight, [order.index(n) for n in of_out])
 
     def _ordered(self, array: Array, labels: str, groups: Any, sizes: dict[str, int]) -> Array:
-        """The array as (batch, rows, columns): a view where its axes allow, else a copy."""
+        """The array as (batch, rows, columns): a view where its axes allow, else a copy.
+
+        A copy is made in the order in which its numbers lie in memory, as BLAS can transpose it.
+        """
+        batch, rows, _ = groups
         order = [labels.index(n) for group in groups for n in group]
         moved = self.transpose(array, order)
-        shape = tuple(math.prod(sizes[n] for n in group) for group in groups)
         full = self.broadcast_to(moved, tuple(sizes[n] for group in groups for n in group))
-        return self.reshape(full, shape)
+        shape = tuple(math.prod(sizes[n] for n in group) for group in groups)
+        _, axis_at = axes_of(full.shape)
+        of_rows = [axis_at.get(len(batch) + i) for i in range(len(rows))]
+        _, access = through_views(full.value, pointwise(len(full.value.dims)))
+        if not access or access[-1].axis is None or access[-1].axis not in of_rows:
+            return self.reshape(full, shape)
+        start, middle, end = len(batch), len(batch) + len(rows), len(order)
+        turned = self.transpose(full, (*range(start), *range(middle, end), *range(start, middle)))
+        return self.transpose(self.reshape(turned, (shape[0], shape[2], shape[1])), (0, 2, 1))
 
     def _multiplied(
         self,

@@ -8,11 +8,11 @@ fixed, and the error grows slowly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from chainrule.lower.folds import Folds, neutral
-from chainrule.lower.lanes import Locate, in_memory
+from chainrule.lower.lanes import Frame, in_memory
 from chainrule.lower.loops import Fold, Nest, Place
 from chainrule.lower.scalars import SCALARS, Code
 from chainrule.lower.values import KNOWN, Access, Value
@@ -23,30 +23,18 @@ CHUNK = 64  # vectors, times unrolling, that are added up before they join a lar
 def kernel_function(
     name: str,
     nest: Nest,
-    locate: Locate,
-    slide: Callable[[Value], int] = lambda value: 0,
-    totals: Collection[Value] = (),
+    frame: Frame,
 ) -> Code:
-    """The code of `define internal void @name(ptr %table, i64 %row)`.
-
-    Where it is one tile of several, it begins at row `%row`: `slide` gives the bytes from one row
-    of a value to the next, and `totals` are the folds that go on from tile to tile.
-    """
-    emitter = _Emitter(nest, locate, slide, totals)
+    """The code of a function that computes one kernel, or one tile of it."""
+    emitter = _Emitter(nest, frame)
     emitter.run()
     emitter.code.as_step(name)
     return emitter.code
 
 
 class _Emitter(Folds):
-    def __init__(
-        self,
-        nest: Nest,
-        locate: Locate,
-        slide: Callable[[Value], int],
-        totals: Collection[Value],
-    ):
-        super().__init__(nest, locate, slide, totals)
+    def __init__(self, nest: Nest, frame: Frame):
+        super().__init__(nest, frame)
         self.rows: list[tuple[str, dict[Any, str]]] = []  # computed together: index, and values
         self.known: dict[Any, str] = {}  # values and reads of outer loops, as numbers
         self.spread: dict[tuple[str, str, int], str] = {}
@@ -75,17 +63,17 @@ class _Emitter(Folds):
                 self._fill(fold)
             return
         for fold in self.nest.folds:
-            if fold.value not in self.totals and self._through_memory(fold):
+            if fold.value not in self.frame.totals and self._through_memory(fold):
                 self._fill(fold)
-        started = [f for f in self.nest.folds if f.value in self.totals]
+        started = [f for f in self.nest.folds if f.value in self.frame.totals]
         if started:
             self._at_first_row(started)
         self._nest(0)
 
     def _at_first_row(self, folds: list[Fold]) -> None:
-        """Let sums over all tiles begin with the first."""
+        """Let sums over all tiles of a chunk begin with the first."""
         code, first, on = self.code, self._label("first"), self._label("on")
-        begins = code.put("icmp eq i64 %row, 0")
+        begins = self.frame.begins(code)
         code.line(f"br i1 {begins}, label %{first}, label %{on}")
         self._enter(first)
         for fold in folds:
@@ -163,12 +151,13 @@ class _Emitter(Folds):
         self.index.append("0")
         for fold, parts in terms.items():
             while len(parts) > 1:
-                parts = [
-                    self._combine(fold, a, b, nest.lanes)
-                    for a, b in zip(parts[::2], parts[1::2], strict=True)
-                ]
-            before = self._load(fold.place, at, nest.lanes, mask)
-            total = self._combine(fold, before, parts[0], nest.lanes)
+                pairs = zip(parts[::2], parts[1::2], strict=False)
+                left = parts[-1:] if len(parts) % 2 else []
+                parts = [*(self._combine(fold, a, b, nest.lanes) for a, b in pairs), *left]
+            total = parts[0]
+            if self._through_memory(fold):
+                before = self._load(fold.place, at, nest.lanes, mask)
+                total = self._combine(fold, before, total, nest.lanes)
             self._store(fold.place, total, at, nest.lanes, mask)
         self.index.pop()
         return {}

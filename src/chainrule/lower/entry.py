@@ -18,7 +18,7 @@ REFERENCES, TYPE, DATA, AXES, SHAPE, DTYPE, FLAGS = 0, 8, 16, 24, 32, 56, 64
 FLOAT_VALUE = 16  # of a Python float, and of NumPy's float64
 FITS = 0x0001 | 0x0100  # C-contiguous and aligned
 WRITEABLE = 0x0400
-EXTRAS = ("array", "float", "float64", "true", "false")  # pointers behind those of the program
+EXTRAS = ("array", "float", "float64", "true", "false", "busy")  # behind those of the program
 
 
 def entry_function(
@@ -26,8 +26,13 @@ def entry_function(
     outputs: Sequence[tuple[Shape, Any]],
     first_extra: int,
     dtypes: Sequence[Any],
+    long: bool,
 ) -> Code:
-    """`@entry(self, args, count)`: self is the array that holds the table."""
+    """`@entry(self, args, count)`: self is the array that holds the table.
+
+    While a long program runs, other threads of Python may: one that comes with the same program
+    meanwhile is refused, since there is one table.
+    """
     code = Code()
     code.line(f"%base = getelementptr i8, ptr %self, i64 {DATA}")
     code.line("%table = load ptr, ptr %base")
@@ -35,15 +40,32 @@ def entry_function(
     kinds = {d: code.pointer(first_extra + len(EXTRAS) + i) for i, d in enumerate(dtypes)}
     every = [*inputs, *outputs]
     right = code.put(f"icmp eq i64 %count, {len(every)}")
-    _require(code, right, "counted")
+    _require(code, right, "counted", "turned_away")
+    busy = code.put(f"getelementptr i8, ptr %table, i64 {8 * (first_extra + EXTRAS.index('busy'))}")
+    if long:
+        asked = code.put(f"cmpxchg ptr {busy}, i64 0, i64 1 seq_cst seq_cst")
+        _require(code, code.put(f"extractvalue {{ i64, i1 }} {asked}, 1"), "mine", "turned_away")
     for i, (shape, dtype) in enumerate(every):
         at = code.put(f"getelementptr i8, ptr %args, i64 {8 * i}")
         given = code.put(f"load ptr, ptr {at}")
         number = i < len(inputs) and shape == () and dtype.name == "float64"
         _pointed(code, i, given, shape, kinds[dtype], extra, number, i >= len(inputs))
-    code.line("call void @run0(ptr %table)")
+    if long:
+        code.declares |= {
+            "declare ptr @PyEval_SaveThread()",
+            "declare void @PyEval_RestoreThread(ptr)",
+        }
+        state = code.put("call ptr @PyEval_SaveThread()")
+        code.line("call void @run0(ptr %table)")
+        code.line(f"call void @PyEval_RestoreThread(ptr {state})")
+    else:
+        code.line("call void @run0(ptr %table)")
+    code.line(f"store atomic i64 0, ptr {busy} release, align 8")
     _returned(code, extra["true"])
     code.lines.append("refused:")
+    code.line(f"store atomic i64 0, ptr {busy} release, align 8")
+    code.line("br label %turned_away")
+    code.lines.append("turned_away:")
     _returned(code, extra["false"])
     code.lines = [
         "define ptr @entry(ptr %self, ptr %args, i64 %count) nounwind {",
@@ -55,8 +77,8 @@ def entry_function(
     return code
 
 
-def _require(code: Code, condition: str, label: str) -> None:
-    code.line(f"br i1 {condition}, label %{label}, label %refused")
+def _require(code: Code, condition: str, label: str, refused: str = "refused") -> None:
+    code.line(f"br i1 {condition}, label %{label}, label %{refused}")
     code.lines.append(f"{label}:")
 
 

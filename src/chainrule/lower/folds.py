@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from chainrule.lower.lanes import Lanes, Locate
-from chainrule.lower.loops import Fold, Nest, Place
+from chainrule.lower.lanes import Frame, Lanes
+from chainrule.lower.loops import Fold, Nest
 from chainrule.lower.scalars import SCALARS
-from chainrule.lower.values import KNOWN, Value
+from chainrule.lower.values import KNOWN
 
 COMBINE = {
     "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or",
@@ -28,20 +28,11 @@ def neutral(function: str, kind: str) -> Any:
 
 
 class Folds(Lanes):
-    """The part of a kernel's code that loops, and adds up what the loops give.
+    """The part of a kernel's code that loops, and adds up what the loops give."""
 
-    `totals` are folds that go on from one tile to the next.
-    """
-
-    def __init__(
-        self,
-        nest: Nest,
-        locate: Locate,
-        slide: Callable[[Value], int],
-        totals: Collection[Value],
-    ):
-        super().__init__(locate, slide)
-        self.nest, self.totals = nest, totals
+    def __init__(self, nest: Nest, frame: Frame):
+        super().__init__(frame)
+        self.nest = nest
         self.depth = len(nest.extents)
         self.block = "entry"
         self.labels = 0
@@ -56,8 +47,15 @@ class Folds(Lanes):
     def _through_memory(self, fold: Fold) -> bool:
         """Whether a result is added to more than once, so that it must start from memory."""
         start = self._suffix(fold)
-        again = fold.value in self.totals
+        if self._in_registers(fold):
+            return False
+        again = fold.value in self.frame.totals
         return again or start == self.depth or any(a < start for a in fold.axes)
+
+    def _in_registers(self, fold: Fold) -> bool:
+        """Whether all the rows that a result sums up are computed together."""
+        whole = self.depth > 1 and self.nest.jam == self.nest.extents[-2] > 1
+        return whole and fold.axes == {self.depth - 2} and fold.value not in self.frame.totals
 
     def _label(self, what: str) -> str:
         self.labels += 1
@@ -130,16 +128,26 @@ class Folds(Lanes):
         self._store(fold.place, total, "0", 1, None)
 
     def _fill(self, fold: Fold) -> None:
-        """Set a result to what its fold starts from."""
-        value = fold.value
-        kind = KNOWN[value.dtype]
-        start = self.code.constant(neutral(value.params[0], kind), kind, 1)
-        flat = Place(value, 0, (1,))
-        if not value.size:
+        """Set a result, or its rows of this tile, to what the fold starts from."""
+        kind = KNOWN[fold.value.dtype]
+        start = self.code.constant(neutral(fold.value.params[0], kind), kind, 1)
+        if any(n == 0 and k not in fold.axes for k, n in enumerate(self.nest.extents)):
             return
+        outer = self.index
 
-        def body(i: str, names: list[str]) -> list[str]:
-            self._store(flat, start, i, 1, None)
-            return []
+        def inside(k: int, chosen: list[str]) -> None:
+            if k == self.depth:
+                self.index = chosen[:-1]
+                self._store(fold.place, start, chosen[-1], 1, None)
+            elif k in fold.axes:
+                inside(k + 1, [*chosen, "0"])
+            else:
 
-        self._loop("0", str(value.size), [], body)
+                def body(i: str, names: list[str]) -> list[str]:
+                    inside(k + 1, [*chosen, i])
+                    return []
+
+                self._loop("0", str(self.nest.extents[k]), [], body)
+
+        inside(0, [])
+        self.index = outer

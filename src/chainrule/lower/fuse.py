@@ -12,11 +12,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from chainrule.lower.arrays import Call, Move
-from chainrule.lower.tape import TAPE
-from chainrule.lower.values import DOUBLE, KNOWN, Access, Value, ordered, pointwise, strides_of
+from chainrule.lower.tape import TAPE, Tape
+from chainrule.lower.values import DOUBLE, KNOWN, Access, Value, ordered, pointwise
 
 LONGEST = 400  # values of one kernel: a longer one has too few registers
 CHEAP = frozenset({
@@ -48,11 +49,17 @@ class Kernel:
 
 @dataclass(eq=False)
 class Piece:
-    """One piece of a joined array copied to its region; with no piece, the whole is set to zero."""
+    """One piece of a joined array brought to its region; with no piece, the whole is set to zero.
+
+    The piece is of extents `dims`, read at `access`, and copied or `added`.
+    """
 
     whole: Value
     piece: Value | None
     region: Access
+    dims: tuple[int, ...]
+    access: Access = ()
+    added: bool = False
 
 
 @dataclass(eq=False)
@@ -65,6 +72,13 @@ class Product:
 @dataclass(eq=False)
 class Scatter:
     """Elements written, or added, where an array of positions says, one after the other."""
+
+    value: Value
+
+
+@dataclass(eq=False)
+class Scan:
+    """Elements made one after the other along an axis."""
 
     value: Value
 
@@ -84,12 +98,16 @@ class Taped(Called):
     room: Value = field(init=False)
 
     def __post_init__(self) -> None:
-        tape = self.value.params.node.attrs["tape"]
-        words = tape.slots * (2 if tape.sweeps else 1)
+        words = self.tape.slots * (2 if self.tape.sweeps else 1)
         self.room = Value("result", (words,), DOUBLE, ((self.value, ()),))
 
+    @property
+    def tape(self) -> Tape:
+        found: Tape = self.value.params.node.attrs["tape"]
+        return found
 
-Step = Kernel | Product | Scatter | Called | Piece
+
+Step = Kernel | Product | Scatter | Scan | Called | Piece
 
 
 @dataclass(eq=False)
@@ -127,7 +145,7 @@ def _own_memory(outputs: list[Value]) -> Iterator[Value]:
     for out in outputs:
         base = root(out)
         if (
-            base.kind in ("map", "reduce", "product", "join", "scatter", "call", "result")
+            base.kind in ("map", "reduce", "product", "join", "scatter", "scan", "call", "result")
             and base not in seen
         ):
             seen.add(base)
@@ -160,6 +178,8 @@ class _Planner:
             self._alone(v, Product(v))
         elif v.kind == "scatter":
             self._alone(v, Scatter(v))
+        elif v.kind == "scan":
+            self._alone(v, Scan(v))
         elif v.kind == "call":
             self.calls[v] = Taped(v) if v.params.op is TAPE else Called(v)
             self._alone(v, self.calls[v])
@@ -175,16 +195,15 @@ class _Planner:
         self.steps.append(step)
 
     def _joined(self, v: Value) -> None:
-        has_base, regions = v.params
-        pieces = [a for a, _ in v.args]
-        covered = not has_base and sum(p.size for p in pieces) >= v.size
+        has_base, regions, added = v.params
+        pieces = list(v.args)
         if has_base:
-            self.steps.append(Piece(v, pieces[0], pointwise(len(v.dims))))
-            pieces = pieces[1:]
-        elif not covered or not pieces:
-            self.steps.append(Piece(v, None, ()))
-        for piece, region in zip(pieces, regions, strict=True):
-            self.steps.append(Piece(v, piece, region))
+            base, access = pieces.pop(0)
+            self.steps.append(Piece(v, base, pointwise(len(v.dims)), v.dims, access))
+        elif added or not pieces or sum(prod(dims) for dims, _ in regions) < v.size:
+            self.steps.append(Piece(v, None, pointwise(len(v.dims)), v.dims))
+        for (piece, access), (dims, region) in zip(pieces, regions, strict=True):
+            self.steps.append(Piece(v, piece, region, dims, access, added))
         self.at[v] = len(self.steps) - 1
 
     def _join(self, v: Value, dims: tuple[int, ...]) -> None:
@@ -296,13 +315,13 @@ def matrix_strides(
     a: Value, access: Access, shape: tuple[int, int, int]
 ) -> tuple[int, int, int, int] | None:
     """Where (batch, row, column) of an operand stand: offset and strides, if BLAS can read them."""
-    strides = strides_of(a.dims)
+    strides = a.strides
     offset = sum(d.start * s for d, s in zip(access, strides, strict=True))
     dims = tuple(n for n in shape if n != 1)
     along = [0] * len(dims)
     for d, s in zip(access, strides, strict=True):
-        if d.axis is not None:
-            along[d.axis] += d.step * s
+        for axis, step in d.terms:
+            along[axis] += step * s
     per = iter(along)
     batch, row, column = (next(per) if n != 1 else 0 for n in shape)
     _, rows, columns = shape

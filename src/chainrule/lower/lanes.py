@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from chainrule.lower.loops import Place
 from chainrule.lower.scalars import Code
 from chainrule.lower.values import KNOWN, Value
 
-Locate = Callable[[Value], tuple[int, int]]  # slot of the table, and offset in bytes
+
+@dataclass(frozen=True)
+class Frame:
+    """Where the code of a step finds its values, and which part of all rows it is about.
+
+    `locate` gives the slot of the table, the offset in bytes, and the bytes from one row and from
+    one chunk of a value to the next.  `totals` are the sums that go on from tile to tile.
+    """
+
+    locate: Callable[[Value], tuple[int, int, int, int]]
+    totals: Collection[Value] = ()
+    chunk_rows: int = 0
+
+    def pointer(self, code: Code, value: Value, first: int = 0) -> str:
+        """The address of a value, some bytes on."""
+        slot, offset, by_row, by_chunk = self.locate(value)
+        return code.pointer(slot, offset + first, by_row, by_chunk)
+
+    def begins(self, code: Code) -> str:
+        """Whether this is the first tile of its chunk."""
+        return code.put(f"icmp eq i64 %row, {code.put(f'mul i64 %chunk, {self.chunk_rows}')}")
 
 
 class Lanes:
     """The part of a kernel's code that moves numbers between memory and registers.
 
-    `index` names the loops that the code stands in; `slide` gives the bytes from one row of a value
-    to the next, where the code is one tile of several.
+    `index` names the loops that the code stands in.
     """
 
-    def __init__(self, locate: Locate, slide: Callable[[Value], int]):
-        self.locate, self.slide = locate, slide
+    def __init__(self, frame: Frame):
+        self.frame = frame
         self.code = Code()
         self.pointers: dict[Value, str] = {}
         self.index: list[str] = []
 
     def _pointer(self, value: Value) -> None:
-        self.pointers[value] = self.code.pointer(*self.locate(value), self.slide(value))
+        self.pointers[value] = self.frame.pointer(self.code, value)
 
     def _address(self, place: Place, at: str) -> str:
         """The address of the first lane."""

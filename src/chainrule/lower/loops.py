@@ -7,14 +7,16 @@ where it is computed in vectors.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from chainrule.lower.fuse import Kernel
 from chainrule.lower.scalars import SCALARS
-from chainrule.lower.values import SINGLE, Access, Value, strides_of
+from chainrule.lower.values import SINGLE, Access, Value
 
 REGISTER = 64  # bytes of a vector
-ROWS = 4
+FEW_ROWS, LONGEST_BODY = 16, 96  # summed up in registers: rows, and operations of all of them
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,8 @@ class Nest:
     order: tuple[int, ...] = field(default=())
 
 
-def nest_of(kernel: Kernel) -> Nest:
-    """The loop nest of a kernel."""
+def nest_of(kernel: Kernel, elsewhere: Mapping[Value, Place] = MappingProxyType({})) -> Nest:
+    """The loop nest of a kernel; `elsewhere` are places of what is not written to its own."""
     rank = len(kernel.dims)
     reads: dict[tuple[Value, Access], Place] = {}
     writes: dict[Value, Place] = {}
@@ -62,11 +64,11 @@ def nest_of(kernel: Kernel) -> Nest:
     for v in kernel.body:
         if v.kind == "reduce":
             axes = frozenset(v.params[1])
-            kept = iter(strides_of(v.dims))
+            kept = iter(v.strides)
             strides = tuple(0 if i in axes else next(kept) for i in range(rank))
             folds.append(Fold(v, axes, Place(v, 0, strides)))
         elif v in kernel.stored:
-            writes[v] = Place(v, 0, strides_of(v.dims))
+            writes[v] = elsewhere.get(v) or Place(v, 0, v.strides)
     nest = Nest(kernel.dims, 1, reads, writes, folds, kernel.body)
     _join_axes(nest)
     _choose_vector_axis(nest)
@@ -77,10 +79,10 @@ def place_of(value: Value, access: Access, rank: int) -> Place:
     """Where a value is met along the loops."""
     strides = [0] * rank
     offset = 0
-    for d, step in zip(access, strides_of(value.dims), strict=True):
+    for d, step in zip(access, value.strides, strict=True):
         offset += d.start * step
-        if d.axis is not None:
-            strides[d.axis] += d.step * step
+        for axis, apart in d.terms:
+            strides[axis] += apart * step
     return Place(value, offset, tuple(strides))
 
 
@@ -136,6 +138,12 @@ def _waits_for_itself(nest: Nest) -> bool:
     return simple and 2 * max(depth.values()) >= len(chain)
 
 
+def _rows_together(rows: int, body: int) -> int:
+    """How many rows are computed at once, so that their sum is brought to memory once."""
+    together = [n for n in range(1, FEW_ROWS + 1) if rows % n == 0 and n * body <= LONGEST_BODY]
+    return max(together, default=1)
+
+
 def _choose_vector_axis(nest: Nest) -> None:
     if not nest.extents:
         return
@@ -168,5 +176,5 @@ def _choose_vector_axis(nest: Nest) -> None:
     summed_rows = rank > 1 and all(
         rank - 2 in f.axes and rank - 1 not in f.axes for f in nest.folds
     )
-    if nest.folds and summed_rows and len(nest.body) <= 16 and nest.extents[-2] % ROWS == 0:
-        nest.jam = ROWS  # their sum is brought to memory once
+    if nest.folds and summed_rows:
+        nest.jam = _rows_together(nest.extents[-2], len(nest.body))

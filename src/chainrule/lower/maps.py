@@ -9,6 +9,7 @@ import numpy as np
 from chainrule.core.node import Node
 from chainrule.core.spec import Shape
 from chainrule.lower.arrays import Array, NotLoweredError, axes_of, folded_axes, through_views
+from chainrule.lower.layout import common_order, in_memory_order, renumbered
 from chainrule.lower.scalars import COMPARISONS, LOGICAL, kinds_of
 from chainrule.lower.values import BOOL, DOUBLE, KNOWN, Access, Dim, Value, pointwise
 
@@ -73,11 +74,36 @@ class Maps:
         args = tuple(self.reading(a, shape, axis_at) for a in operands)
         if dtype is None:
             dtype = BOOL if function in COMPARISONS or function in TESTS else args[-1][0].dtype
-        return Array(self.made_once("map", dims, dtype, args, function), shape)
+        return Array(self._mapped(function, dims, dtype, args), shape)
+
+    def _mapped(self, function: str, dims: tuple[int, ...], dtype: Any, args: Any) -> Value:
+        """A map, in memory in the order of axes in which most of its operands are."""
+        order = common_order(args, len(dims))
+        if order is None:
+            return self.made_once("map", dims, dtype, args, function)
+        args = tuple((v, renumbered(access, order)) for v, access in args)
+        value = self.made_once("map", tuple(dims[a] for a in order), dtype, args, function)
+        return self.reordered(value, order)
+
+    def reordered(self, value: Value, order: tuple[int, ...]) -> Value:
+        """A value whose axes are to be the axes `order` of what is seen."""
+        if order == tuple(range(len(order))):
+            return value
+        dims = tuple(value.dims[order.index(i)] for i in range(len(order)))
+        access = tuple(map(Dim, order))
+        return self.made_once("map", dims, value.dtype, ((value, access),), "copy")
 
     def common(self, *operands: Array) -> Any:
         """The type NumPy computes with, where a Python number takes that of what it meets."""
         return np.result_type(*(promoting(a) for a in operands))
+
+    def floats(self, *operands: Array) -> list[Array]:
+        """The operands in the floating-point type that NumPy computes with."""
+        common = self.common(*operands)
+        common = DOUBLE if common.kind in "ib" else common
+        if common not in KNOWN:
+            raise NotLoweredError(f"machine code has no {common.name}")
+        return [self.astype(a, common) for a in operands]
 
     def maths(self, function: str, *operands: Array) -> Array:
         """A mathematical function, which may not be written."""
@@ -100,7 +126,7 @@ class Maps:
             return Array(made.value, array.shape)
         dims, axis_at = axes_of(array.shape)
         args = (self.reading(array, array.shape, axis_at),)
-        return Array(self.made_once("map", dims, dtype, args, f"to_{KNOWN[dtype]}"), array.shape)
+        return Array(self._mapped(f"to_{KNOWN[dtype]}", dims, dtype, args), array.shape)
 
     def reduce(self, function: str, array: Array, axis: Any, keepdims: bool) -> Array:
         """Fold axes by "sum", "prod", "max", "min", "any" or "all"."""
@@ -112,10 +138,13 @@ class Maps:
         axes = tuple(axis_at[i] for i in gone if i in axis_at)
         if not axes:
             return Array(array.value, shape)
-        kept = tuple(n for i, n in enumerate(array.value.dims) if i not in axes)
-        value = array.value
-        args = ((value, pointwise(len(value.dims))),)
-        return Array(self.made_once("reduce", kept, array.dtype, args, (function, axes)), shape)
+        value, order = in_memory_order(array.value)
+        folded = tuple(sorted(order.index(a) for a in axes))
+        left = [a for a in order if a not in axes]
+        args = ((value, pointwise(len(order))),)
+        dims = tuple(n for i, n in enumerate(value.dims) if i not in folded)
+        made = self.made_once("reduce", dims, array.dtype, args, (function, folded))
+        return Array(self.reordered(made, tuple(sorted(left).index(a) for a in left)), shape)
 
 
 def promoting(array: Array) -> Any:

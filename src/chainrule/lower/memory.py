@@ -9,7 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Product, Scatter, Step, Taped, root
+from chainrule.lower.fuse import (
+    Called,
+    Kernel,
+    Piece,
+    Plan,
+    Product,
+    Scan,
+    Scatter,
+    Step,
+    Taped,
+    root,
+)
+from chainrule.lower.scalars import LOCAL
 from chainrule.lower.values import Value
 
 ALIGNMENT = 64
@@ -24,9 +36,11 @@ class Memory:
     constants: list[Value] = field(default_factory=list)
     slots: dict[Value, tuple[int, int]] = field(default_factory=dict)
     arena: int = 0
+    local: int = 0  # bytes that each thread has for itself, behind the arena
+    threads: int = 0  # that may be busy at once
 
     def locate(self, value: Value) -> tuple[int, int]:
-        """Slot of the table, and offset in bytes."""
+        """Slot of the table, or LOCAL; and offset in bytes."""
         value = root(value)
         found = self.slots.get(value)
         if found is None and value.kind == "constant":
@@ -52,19 +66,33 @@ def planned(plan: Plan, inputs: list[Value]) -> Memory:
         memory.slots[root(value)] = (1 + len(inputs) + i, 0)
     made, last = _lifetimes(plan.steps)
     for region in plan.regions:
+        for own, parts in region.parts.items():  # the sums of all chunks lie side by side
+            del made[own], last[own]
+            made[parts] = region.first
         _stretch(region, made, last)
+    _allocate(memory, plan, made, last)
+    for region in plan.regions:
+        for own, parts in region.parts.items():
+            memory.slots[own] = memory.slots[parts]
+    memory.threads = max((region.chunks for region in plan.regions), default=0)
+    return memory
+
+
+def _allocate(memory: Memory, plan: Plan, made: dict[Value, int], last: dict[Value, int]) -> None:
+    """A place for every value from the step that makes it to the last that reads it."""
     entering, leaving = _by_step(made), _by_step(last)
-    arena = _Arena()
+    local = {v for region in plan.regions for v in region.local}
+    arenas = {0: _Arena(), LOCAL: _Arena()}
     for k in range(len(plan.steps)):
         for value in entering.get(k, ()):
             if value not in memory.slots:
-                memory.slots[value] = (0, arena.take(max(value.nbytes, 1)))
+                slot = LOCAL if value in local else 0
+                memory.slots[value] = (slot, arenas[slot].take(max(value.nbytes, 1)))
         for value in leaving.get(k, ()):
-            slot, offset = memory.slots.get(value, (-1, 0)) if value in made else (-1, 0)
-            if slot == 0:
-                arena.give(offset, max(value.nbytes, 1))
-    memory.arena = arena.top
-    return memory
+            if value in made and memory.slots[value][0] in arenas:
+                slot, offset = memory.slots[value]
+                arenas[slot].give(offset, max(value.nbytes, 1))
+    memory.arena, memory.local = arenas[0].top, arenas[LOCAL].top
 
 
 def _by_step(steps: dict[Value, int]) -> dict[int, list[Value]]:
@@ -90,7 +118,7 @@ def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:
     if isinstance(step, Kernel):
         reads = [a for _, _, a, _ in step.reads()]
         return reads, [v for v in step.body if v.kind == "reduce" or v in step.stored]
-    if isinstance(step, (Product, Scatter)):
+    if isinstance(step, (Product, Scan, Scatter)):
         return [a for a, _ in step.value.args], [step.value]
     if isinstance(step, Piece):
         return [] if step.piece is None else [step.piece], [step.whole]

@@ -8,24 +8,43 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
+from chainrule.lower.arrange import arrange
 from chainrule.lower.build import Program
+from chainrule.lower.cost import flops, moved, seconds
 from chainrule.lower.emit import kernel_function
 from chainrule.lower.entry import entry_function
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Scatter, Step, Taped, fused
-from chainrule.lower.loops import Nest, Place, nest_of, place_of
+from chainrule.lower.fuse import (
+    Called,
+    Kernel,
+    Piece,
+    Plan,
+    Product,
+    Scan,
+    Scatter,
+    Step,
+    Taped,
+    fused,
+)
+from chainrule.lower.lanes import Frame
+from chainrule.lower.loops import Nest, nest_of, place_of
 from chainrule.lower.maths import definitions
 from chainrule.lower.memory import Memory, planned
-from chainrule.lower.products import product_function
+from chainrule.lower.products import QUIET, product_function
 from chainrule.lower.scalars import Code
+from chainrule.lower.scan import scan_function
 from chainrule.lower.scatter import scatter_function
+from chainrule.lower.split import split
 from chainrule.lower.stream import Region, resize, streamed
 from chainrule.lower.tape_code import tape_function
-from chainrule.lower.values import Value, pointwise
+from chainrule.lower.values import Value
 
 MOST_COPIES = 12
+LONG = 100e-6  # seconds
+# Of a function of the table, a thread's memory and the number of a chunk: the bytes of the one, how
+# many there are of the other.
+PARALLEL = "declare void @cr_parallel(ptr, ptr, ptr, i64, i64)"
 
 
 @dataclass
@@ -50,7 +69,9 @@ class Module:
 def module_of(program: Program) -> Module:
     """Fuse, stream, plan memory, and write the code."""
     plan = fused(program.outputs)
+    arrange(plan)
     streamed(plan)
+    split(plan)
     memory = planned(plan, program.inputs)
     module = Module(program, plan, memory, "", [])
     writer = _Writer(module)
@@ -63,7 +84,7 @@ def module_of(program: Program) -> Module:
         inputs = [(shape, v.dtype) for shape, v in zip(program.shapes, program.inputs, strict=True)]
         outputs = [(r.shape, r.dtype) for r in program.results]
         module.dtypes = list(dict.fromkeys(dtype for _, dtype in (*inputs, *outputs)))
-        entry = entry_function(inputs, outputs, module.first_extra, module.dtypes)
+        entry = entry_function(inputs, outputs, module.first_extra, module.dtypes, _is_long(plan))
         writer.codes.append(entry)
     module.text = writer.text()
     return module
@@ -89,7 +110,7 @@ class _Writer:
         region = next((r for r in plan.regions if r.first <= k <= r.last), None)
         if region is None:
             self.codes.append(self._code(f"step{k}", step, None))
-            self.parts[-1].append(f"  call void @step{k}(ptr %table, i64 0)")
+            self.parts[-1].append(f"  call void @step{k}(ptr %table, ptr null, i64 0, i64 0)")
             return
         rest = region.rows % region.tile
         if rest:
@@ -98,22 +119,46 @@ class _Writer:
             resize(plan, region, region.tile)
         self.codes.append(self._code(f"step{k}", step, region))
         if k == region.last:
-            names = range(region.first, region.last + 1)
-            self.parts[-1] += _tiles(region, names, bool(rest))
+            self.codes.append(_chunk(region))
+            self.parts[-1] += self._chunks(region)
+
+    def _chunks(self, region: Region) -> list[str]:
+        """All chunks of a region, by this thread or by several."""
+        memory, at = self.module.memory, region.first
+        local = f"%local{at}"
+        # Behind the arena every thread has some memory for itself.
+        lines = [
+            f"  %arena{at} = load ptr, ptr %table",
+            f"  {local} = getelementptr i8, ptr %arena{at}, i64 {memory.arena}",
+        ]
+        if region.chunks == 1:
+            return [*lines, f"  call void @chunk{at}(ptr %table, ptr {local}, i64 0)"]
+        self.codes[-1].declares.add(PARALLEL)
+        given = f"ptr @chunk{at}, ptr %table, ptr {local}, i64 {memory.local}, i64 {region.chunks}"
+        return [*lines, f"  call void @cr_parallel({given})"]
 
     def _code(self, name: str, step: Step, region: Region | None) -> Code:
-        locate, nests = self.module.memory.locate, self.module.nests
-        slide = partial(region.stride, step) if region is not None else (lambda value: 0)
-        totals = region.totals if region is not None else set()
+        nests = self.module.nests
+        frame = self._frame(step, region)
         if isinstance(step, (Kernel, Piece)):
             nests[name] = nest_of(step) if isinstance(step, Kernel) else _piece_nest(step)
-            return kernel_function(name, nests[name], locate, slide, totals)
+            return kernel_function(name, nests[name], frame)
         if isinstance(step, Scatter):
-            return scatter_function(name, step, locate)
+            return scatter_function(name, step, frame)
+        if isinstance(step, Scan):
+            return scan_function(name, step, frame)
         if isinstance(step, Taped):
-            return tape_function(name, step, locate)
+            return tape_function(name, step, frame)
         assert not isinstance(step, Called)
-        return product_function(name, step, locate, slide, step.value in totals)
+        return product_function(name, step, frame)
+
+    def _frame(self, step: Step, region: Region | None) -> Frame:
+        locate = self.module.memory.locate
+        if region is None:
+            return Frame(lambda v: (*locate(v), 0, 0))
+        return Frame(
+            lambda v: (*locate(v), *region.apart(step, v)), region.totals, region.chunk_rows
+        )
 
     def text(self) -> str:
         declares: set[str] = set()
@@ -121,12 +166,17 @@ class _Writer:
         for code in self.codes:
             declares |= code.declares
             wanted |= dict.fromkeys(sorted(code.functions))
+        quiet = any(isinstance(s, Product) for s in self.module.plan.steps)
+        if quiet:
+            declares |= set(QUIET)
         maths = definitions(wanted)
         declares |= maths.declares
         lines = [*sorted(declares), "", self._seldom_inlined(maths.text)]
         for code in self.codes:
             lines += code.lines
         for i, calls in enumerate(self.parts):
+            if quiet:
+                calls = ["  call void @cr_one_thread()", *calls, "  call void @cr_threads_back()"]
             lines += [f"define void @run{i}(ptr %table) nounwind {{", "entry:", *calls]
             lines += ["  ret void", "}", ""]
         return "\n".join(lines)
@@ -145,48 +195,50 @@ class _Writer:
         return maths
 
 
-def _tiles(region: Region, steps: range, rest: bool) -> list[str]:
-    """The loop over tiles, and the last, shorter one."""
+def _is_long(plan: Plan) -> bool:
+    """Whether a call takes so long that others should not wait for it."""
+    return (
+        any(r.chunks > 1 for r in plan.regions)
+        or sum(seconds(flops(s), moved(s)) for s in plan.steps) > LONG
+    )
+
+
+def _chunk(region: Region) -> Code:
+    """The function of one chunk: its tiles in turn, and in the last the rows that fill none."""
+    code, steps = Code(), range(region.first, region.last + 1)
     full = region.rows // region.tile * region.tile
-    at = region.first
-    lines = [
-        f"  br label %before{at}",
-        f"before{at}:",
-        f"  br label %tile{at}",
-        f"tile{at}:",
-        f"  %row{at} = phi i64 [ 0, %before{at} ], [ %next{at}, %tile{at} ]",
-        *(f"  call void @step{k}(ptr %table, i64 %row{at})" for k in steps),
-        f"  %next{at} = add i64 %row{at}, {region.tile}",
-        f"  %more{at} = icmp slt i64 %next{at}, {full}",
-        f"  br i1 %more{at}, label %tile{at}, label %after{at}",
-        f"after{at}:",
-    ]
-    if rest:
-        lines += [f"  call void @rest{k}(ptr %table, i64 {full})" for k in steps]
-    return lines
+    given = "ptr %table, ptr %local"
+    code.line(f"%first = mul i64 %chunk, {region.chunk_rows}")
+    code.line(f"%after = add i64 %first, {region.chunk_rows}")
+    code.line(f"%last = icmp sge i64 %after, {full}")
+    code.line(f"%end = select i1 %last, i64 {full}, i64 %after")
+    code.line("br label %tile")
+    code.lines.append("tile:")
+    code.line("%row = phi i64 [ %first, %entry ], [ %next, %tile ]")
+    for k in steps:
+        code.line(f"call void @step{k}({given}, i64 %row, i64 %chunk)")
+    code.line(f"%next = add i64 %row, {region.tile}")
+    code.line("%more = icmp slt i64 %next, %end")
+    code.line("br i1 %more, label %tile, label %done")
+    code.lines.append("done:")
+    if full < region.rows:
+        code.line("br i1 %last, label %rest, label %return")
+        code.lines.append("rest:")
+        for k in steps:
+            code.line(f"call void @rest{k}({given}, i64 {full}, i64 %chunk)")
+        code.line("br label %return")
+        code.lines.append("return:")
+    code.as_function(f"chunk{region.first}", "ptr %table, ptr %local, i64 %chunk")
+    return code
 
 
 def _piece_nest(step: Piece) -> Nest:
-    """A piece copied to its region; nothing: the whole set to zero."""
-    whole = step.whole
-    if step.piece is None:
-        dims = whole.dims
-        zero = Value("constant", (), whole.dtype, params=0)
-        copy = Value("map", dims, whole.dtype, ((zero, ()),), "copy")
-        region = pointwise(len(dims))
-    else:
-        dims = step.piece.dims
-        copy = Value("map", dims, whole.dtype, ((step.piece, pointwise(len(dims))),), "copy")
-        region = step.region
-    nest = nest_of(Kernel(dims, [copy], {}))
-    where = place_of(whole, region, len(dims))
-    if len(nest.extents) != len(dims):  # axes were joined that are apart in the whole
-        nest = Nest(dims, 1, {}, {}, [], [copy])
-        if step.piece is not None:
-            access = pointwise(len(dims))
-            nest.reads[step.piece, access] = place_of(step.piece, access, len(dims))
-        nest.writes[copy] = where
-        return nest
-    order = nest.order or tuple(range(len(dims)))
-    nest.writes[copy] = Place(whole, where.offset, tuple(where.strides[a] for a in order))
-    return nest
+    """A piece copied or added to its region; nothing: the whole set to zero."""
+    whole, dims = step.whole, step.dims
+    piece = step.piece or Value("constant", (), whole.dtype, params=0)
+    read = [(piece, step.access)]
+    if step.added:
+        read.append((whole, step.region))
+    written = Value("map", dims, whole.dtype, tuple(read), "add" if step.added else "copy")
+    place = place_of(whole, step.region, len(dims))
+    return nest_of(Kernel(dims, [written], {written: None}), {written: place})

@@ -18,6 +18,8 @@ COMPARISONS = {
     "not_equal": "une",
 }  # fmt: skip
 SIGNED = {"ogt": "sgt", "oge": "sge", "olt": "slt", "ole": "sle", "oeq": "eq", "une": "ne"}
+LOCAL = -1  # instead of a slot of the table: what a thread has for itself
+STEP = "ptr %table, ptr %local, i64 %row, i64 %chunk"  # the parameters of a step
 LOGICAL = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
 MATHS = {"expit": "sigmoid", "power": "pow"}  # where NumPy's name is another than the function's
 
@@ -58,20 +60,27 @@ class Code:
         self.lines.append(f"  {name} = {text}")
         return name
 
-    def pointer(self, slot: int, offset: int = 0, row_bytes: int = 0) -> str:
-        """What a slot of the table points to, some bytes on, and where `%row` begins in it."""
-        at = self.put(f"getelementptr i8, ptr %table, i64 {8 * slot}")
-        base = self.put(f"load ptr, ptr {at}")
+    def pointer(self, slot: int, offset: int = 0, row_bytes: int = 0, chunk_bytes: int = 0) -> str:
+        """What a slot of the table points to, some bytes on, and where row and chunk begin."""
+        base = "%local"
+        if slot != LOCAL:
+            at = self.put(f"getelementptr i8, ptr %table, i64 {8 * slot}")
+            base = self.put(f"load ptr, ptr {at}")
         if offset:
             base = self.put(f"getelementptr i8, ptr {base}, i64 {offset}")
-        if row_bytes:
-            rows = self.put(f"mul i64 %row, {row_bytes}")
-            base = self.put(f"getelementptr i8, ptr {base}, i64 {rows}")
+        for index, apart in (("%row", row_bytes), ("%chunk", chunk_bytes)):
+            if apart:
+                on = self.put(f"mul i64 {index}, {apart}")
+                base = self.put(f"getelementptr i8, ptr {base}, i64 {on}")
         return base
 
     def as_step(self, name: str) -> None:
-        """Make the lines the function of one step: of the table, and the row it begins at."""
-        head = f"define internal void @{name}(ptr %table, i64 %row) nounwind {{"
+        """Make the lines the function of one step: of the table, and which rows it is about."""
+        self.as_function(name, STEP)
+
+    def as_function(self, name: str, parameters: str) -> None:
+        """Make the lines the body of a function of the module."""
+        head = f"define internal void @{name}({parameters}) nounwind {{"
         self.lines = [head, "entry:", *self.lines, "  ret void", "}", ""]
 
     def type(self, kind: str, lanes: int) -> str:
@@ -260,6 +269,7 @@ SCALARS: dict[str, Write] = {
     "subtract": _arithmetic("fsub", "sub"),
     "multiply": _arithmetic("fmul", "mul"),
     "divide": _arithmetic("fdiv", "sdiv"),
+    "fmod": _arithmetic("frem", "srem"),
     "negative": _negative,
     "positive": lambda code, kind, lanes, x: x,
     "copy": lambda code, kind, lanes, x: x,

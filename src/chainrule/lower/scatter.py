@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from chainrule.lower.fuse import Scatter
-from chainrule.lower.lanes import Locate
+from chainrule.lower.lanes import Frame
 from chainrule.lower.scalars import SCALARS, Code
 from chainrule.lower.values import KNOWN
 
 
-def scatter_function(name: str, step: Scatter, locate: Locate) -> Code:
+def scatter_function(name: str, step: Scatter, frame: Frame) -> Code:
     """Start from the base, or zeros, then write or add every element."""
     value, code = step.value, Code()
     kind = KNOWN[value.dtype]
     of = code.type(kind, 1)
     size = value.dtype.itemsize
     operands = (value, *(a for a, _ in value.args))
-    out, elements, positions, *start = (code.pointer(*locate(v)) for v in operands)
+    out, elements, positions, *start = (frame.pointer(code, v) for v in operands)
     count = value.nbytes
     if start:
         code.declares.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")

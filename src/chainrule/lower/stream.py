@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from chainrule.lower.fuse import Kernel, Piece, Plan, Product, Step, root
 from chainrule.lower.memory import reads_and_writes
-from chainrule.lower.values import Access, Dim, Value, strides_of
+from chainrule.lower.values import Access, Dim, Value
 
 LEAST_ROWS = 64
 CACHE = 2**20  # bytes that one tile may take
@@ -24,7 +24,7 @@ NEVER = -1
 
 @dataclass(eq=False)
 class Region:
-    """The steps first … last, run for `tile` of `rows` rows at a time."""
+    """The steps first … last, run for `tile` of `rows` rows at a time, in chunks of tiles."""
 
     first: int
     last: int
@@ -35,16 +35,26 @@ class Region:
     local: set[Value] = field(default_factory=set)  # that exist one tile at a time
     totals: set[Value] = field(default_factory=set)  # summed over all rows
     aliases: list[Value] = field(default_factory=list)  # other shapes of what is local
+    chunk_rows: int = 0
+    parts: dict[Value, Value] = field(default_factory=dict)  # per total, the sums of all chunks
 
-    def stride(self, step: Step, value: Value) -> int:
-        """Bytes from one row to the next, of a value that has all rows; 0 for others."""
+    @property
+    def chunks(self) -> int:
+        """How many chunks there are; the last one also has the rows that fill no tile."""
+        return -(-(self.rows // self.tile * self.tile) // self.chunk_rows)
+
+    def apart(self, step: Step, value: Value) -> tuple[int, int]:
+        """Bytes from one row to the next, of a value that has all rows; and for one chunk's sum
+        those to the next.  0 for others."""
         base = root(value)
+        if base in self.parts:
+            return 0, base.nbytes
         if base in self.local or base in self.totals:
-            return 0
+            return 0, 0
         dim = _row_dims(step, self.axis[step], self.rows).get(base)
         if dim is None and base in reads_and_writes(step)[1]:
             dim = self.row_dim[base]
-        return 0 if dim is None else strides_of(base.dims)[dim] * value.dtype.itemsize
+        return (0 if dim is None else base.strides[dim] * value.dtype.itemsize), 0
 
 
 @dataclass
@@ -71,6 +81,16 @@ def streamed(plan: Plan) -> list[Region]:
     return plan.regions
 
 
+def alone(step: Step, k: int, rows: int, tile: int) -> Region | None:
+    """Step k as a region of its own, if it can be done for some rows alone."""
+    known = _Rows(rows)
+    axis = _row_axis(step, known)
+    if axis == NEVER:
+        return None
+    _note(step, known, axis, 0)
+    return Region(k, k, rows, tile, {step: axis}, known.dim, totals=known.total)
+
+
 def resize(plan: Plan, region: Region, rows: int) -> None:
     """Let the steps of a region be about so many rows."""
     for value in region.local:
@@ -82,9 +102,6 @@ def resize(plan: Plan, region: Region, rows: int) -> None:
         k = region.axis[step]
         if isinstance(step, Kernel):
             step.dims = (*step.dims[:k], rows, *step.dims[k + 1 :])
-            for v in step.body:  # what is computed and not kept
-                if v.kind == "map" and v not in region.local and v not in step.stored:
-                    v.dims = step.dims
         elif isinstance(step, Product):
             sizes = list(step.value.params)
             sizes[1 if k == 0 else 3] = rows
@@ -132,7 +149,7 @@ def _sorted(plan: Plan, rows: int) -> tuple[list[Step], list[Region], int]:
 
 def _conforming(value: Value, access: Access, along: int, rows: int) -> int | None:
     """The axis of a value that goes with the rows; None if none does, NEVER if it cannot."""
-    found = [i for i, d in enumerate(access) if d.axis == along]
+    found = [i for i, d in enumerate(access) if any(axis == along for axis, _ in d.terms)]
     if not found:
         return None
     one = len(found) == 1 and access[found[0]] == Dim(along) and value.dims[found[0]] == rows
@@ -256,16 +273,24 @@ def _localised(
     per_row = (kept + sum(v.nbytes for v in readers)) // region.rows
     if not kept + again or not per_row:
         return 0
-    region.tile = _tile(region.rows, CACHE // per_row, any(isinstance(s, Product) for s in tiled))
+    least = max((_least_rows(s.value) for s in tiled if isinstance(s, Product)), default=8)
+    region.tile = _tile(region.rows, CACHE // per_row, least)
     return (kept + again) // region.rows * (region.rows - region.tile)
 
 
-def _tile(rows: int, fitting: int, has_product: bool) -> int:
+def _least_rows(product: Value) -> int:
+    """Rows that make a call of BLAS worth while: it copies the other operand in each."""
+    _, _, columns, summed = product.params
+    return 256 if min(columns, summed) >= 256 else LEAST_ROWS
+
+
+def _tile(rows: int, fitting: int, least: int) -> int:
     """As many rows as fit, a divisor of all of them if one is near."""
-    wanted = max(fitting, LEAST_ROWS if has_product else 8)
+    wanted = max(fitting, least)
     if wanted >= rows:
         return rows
-    near = [t for t in range(max(wanted // 2, 1), min(2 * wanted, rows) + 1) if rows % t == 0]
+    lowest = max(wanted // 2, least)
+    near = [t for t in range(lowest, min(2 * wanted, rows) + 1) if rows % t == 0]
     if near:
         return min(near, key=lambda t: abs(t - wanted))
     return max(wanted // 8 * 8, 8)

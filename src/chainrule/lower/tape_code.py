@@ -8,17 +8,17 @@ import numpy as np
 
 from chainrule.lower.fuse import Taped
 from chainrule.lower.kinds import Kind
-from chainrule.lower.lanes import Locate
+from chainrule.lower.lanes import Frame
 from chainrule.lower.scalars import Code
 from chainrule.lower.tape import APART, FLAGS, REVERSED, Tape
 from chainrule.lower.tape_cases import GIVEN, LAST, STATE, WORD, forward_cases, reverse_cases
 from chainrule.lower.values import BOOL, Value
 
 
-def tape_function(name: str, step: Taped, locate: Locate) -> Code:
+def tape_function(name: str, step: Taped, frame: Frame) -> Code:
     """The step that runs a tape: inputs into their slots, forward, back, results out of theirs."""
-    tape: Tape = step.value.params.node.attrs["tape"]
-    writer = _StepWriter(tape, locate)
+    tape = step.tape
+    writer = _StepWriter(tape, frame)
     writer.run(step)
     code = writer.code
     code.as_step(name)
@@ -38,16 +38,16 @@ def tape_function(name: str, step: Taped, locate: Locate) -> Code:
 class _StepWriter:
     """Writes the frame around the loops of a tape."""
 
-    def __init__(self, tape: Tape, locate: Locate):
-        self.tape, self.locate = tape, locate
+    def __init__(self, tape: Tape, frame: Frame):
+        self.tape, self.frame = tape, frame
         self.code = Code()
 
     def run(self, step: Taped) -> None:
         tape, code = self.tape, self.code
-        values = code.pointer(*self.locate(step.room))
+        values = self.frame.pointer(code, step.room)
         self._copy(values, 0, self._held(tape.given), len(tape.given))
         for (first, size, dtype), (given, _) in zip(tape.inputs, step.value.args, strict=True):
-            source = code.pointer(*self.locate(given))
+            source = self.frame.pointer(code, given)
             if dtype == BOOL:
                 word = code.put(f"zext i8 {code.put(f'load i8, ptr {source}')} to i64")
                 code.line(f"store i64 {word}, ptr {self._at(values, first)}, align 8")
@@ -72,9 +72,8 @@ class _StepWriter:
     def _held(self, array: np.ndarray) -> str:
         """A pointer to an array that is kept with the code."""
         flat = array.reshape(-1) if array.size else np.zeros(1, array.dtype)
-        return self.code.pointer(
-            *self.locate(Value("constant", flat.shape, flat.dtype, params=flat))
-        )
+        kept = Value("constant", flat.shape, flat.dtype, params=flat)
+        return self.frame.pointer(self.code, kept)
 
     def _stretch(self, runs: np.ndarray) -> tuple[str, str]:
         start = self._held(runs)
@@ -101,7 +100,7 @@ class _StepWriter:
             result = self.tape.results[value.params]
             if result.sweep != sweep:
                 continue
-            slots, into = result.slots, code.pointer(*self.locate(value))
+            slots, into = result.slots, self.frame.pointer(code, value)
             if result.dtype == BOOL:
                 word = code.put(f"load i64, ptr {self._at(memory, int(slots[0]))}, align 8")
                 code.line(f"store i8 {code.put(f'trunc i64 {word} to i8')}, ptr {into}")

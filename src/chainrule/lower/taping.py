@@ -58,6 +58,7 @@ class _Writer:
         self.kinds: list[Kind] = []
         self.known: dict[Any, int] = {}  # kinds by what tells them apart; -1: cannot be
         self.constants: dict[str, int] = {}  # the slot of each, by its digits
+        self.mirrored: dict[Node, np.ndarray] = {}  # -1 - the slots of an operand of a view
         self.baked: dict[Any, int] = {}
         self.inputs: list[tuple[Node, int]] = []
         self.adjoints: dict[Node, tuple[int, Any]] = {}  # results of the sweep
@@ -123,9 +124,7 @@ class _Writer:
             self.sweeps[node] = len(self.sweeps)
             return True
         if moves_lanes(op) and len(args) == 1:
-            found = op.forward(np.asarray(args[0]), **node.attrs)
-            self.slots[node] = found if found.shape else int(found)
-            return True
+            return self._take_view(node, np.asarray(args[0]))
         if any(type(a) is np.ndarray for a in args):
             return self._take_copies(node, args)
         key = self._key(node, args) if args and node.shape == () else None
@@ -140,6 +139,18 @@ class _Writer:
             self.slots[node] = len(self.kind)
             self._append(number, [a for a in args if type(a) is int])
         return number >= 0
+
+    def _take_view(self, node: Node, slots: np.ndarray) -> bool:
+        """Slots of an operand read in another way; lanes that are added up are no such thing."""
+        operand: Any = node.args[0] if node.args else None
+        if operand not in self.mirrored:
+            self.mirrored[operand] = -1 - slots
+        found = node.op.forward(slots, **node.attrs)
+        other = node.op.forward(self.mirrored[operand], **node.attrs)
+        if not np.array_equal(other, -1 - found):  # the sum of two would be -2 - found
+            return False
+        self.slots[node] = found if found.shape else int(found)
+        return True
 
     def _take_result(self, node: Node) -> bool:
         """An adjoint that the sweep has found."""

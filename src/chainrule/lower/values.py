@@ -7,14 +7,17 @@ notation, and broadcasting is a matter of access.  The kinds:
     map       a scalar function at each index     reduce    a map folded over some axes
     product   a sum of products, by BLAS          reshape   the same numbers in the same order
     join      pieces stored side by side          scatter   elements written where positions say
+    scan      each element made of the one before it along an axis
     call      an op that the interpreter computes; `result` is one of several that it gives
 
 A map reads each operand at an `Access`: per axis of the operand, which axis of the result it
-follows, from where, and how far apart.  Slices, transposes and broadcasting are nothing else.
+follows, from where, and how far apart.  Slices, transposes, broadcasting and sliding windows are
+nothing else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -25,11 +28,20 @@ KNOWN = {BOOL: "i1", DOUBLE: "f64", SINGLE: "f32", LONG: "i64"}  # what machine 
 
 
 class Dim(NamedTuple):
-    """One axis of an operand: its index is start + step × (index of the result along `axis`)."""
+    """One axis of an operand: its index is start + step × (index of the result along `axis`).
+
+    A window slides: there the index is a sum, and `also` are the other (axis, step) of it.
+    """
 
     axis: int | None
     start: int = 0
     step: int = 1
+    also: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def terms(self) -> tuple[tuple[int, int], ...]:
+        """Every (axis, step) that the index depends on."""
+        return () if self.axis is None else ((self.axis, self.step), *self.also)
 
 
 Access = tuple[Dim, ...]
@@ -39,10 +51,12 @@ class Value:
     """One array of the program; `args` are (value, access) of what it is computed from.
 
     `line` is the user's, `name` what a reader calls it; `params` depends on the kind:
-    map: the function; reduce: (function, axes); product: sizes; join: the regions; call: the node.
+    map: the function; reduce: (function, axes); product: sizes; scan: (function, axis);
+    call: the node; join: whether its first operand lies below the pieces, the extents and regions
+    of these, and whether they are added.
     """
 
-    __slots__ = ("args", "dims", "dtype", "kind", "line", "name", "number", "params")
+    __slots__ = ("args", "dims", "dtype", "kind", "line", "name", "number", "order", "params")
 
     def __init__(
         self,
@@ -56,6 +70,15 @@ class Value:
         self.line: Any = None
         self.name = ""
         self.number = -1
+        self.order: tuple[int, ...] | None = None  # of the axes in memory, if it is another
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """How many elements apart neighbours along each axis lie in memory."""
+        if self.order is None:
+            return strides_of(self.dims)
+        found = dict(zip(self.order, strides_of([self.dims[a] for a in self.order]), strict=True))
+        return tuple(found[a] for a in range(len(self.dims)))
 
     @property
     def size(self) -> int:
@@ -82,15 +105,17 @@ def composed(inner: Access, outer: Access) -> Access:
     """An operand of a view, read where the view is read at `outer`."""
     found = []
     for d in inner:
-        if d.axis is None:
-            found.append(d)
-        else:
-            o = outer[d.axis]
-            found.append(Dim(o.axis, d.start + d.step * o.start, d.step * o.step))
+        start, steps = d.start, dict[int, int]()
+        for axis, step in d.terms:
+            start += step * outer[axis].start
+            for beyond, further in outer[axis].terms:
+                steps[beyond] = steps.get(beyond, 0) + step * further
+        (axis, step), *also = steps.items() or [(None, 1)]
+        found.append(Dim(axis, start, step, tuple(also)))
     return tuple(found)
 
 
-def strides_of(dims: tuple[int, ...]) -> tuple[int, ...]:
+def strides_of(dims: Sequence[int]) -> tuple[int, ...]:
     """How many elements apart neighbours along each axis lie, rows last."""
     strides, step = [], 1
     for n in reversed(dims):
@@ -125,10 +150,8 @@ def _access_text(a: Value, access: Access, reader: Value) -> str:
 
 
 def _dim_text(d: Dim) -> str:
-    if d.axis is None:
-        return str(d.start)
-    step = "" if d.step == 1 else f"{d.step}·"
-    return f"{step}i{d.axis}" + (f"+{d.start}" if d.start else "")
+    terms = [f"{'' if step == 1 else f'{step}·'}i{axis}" for axis, step in d.terms]
+    return "+".join([*terms, *[str(d.start)][: d.start != 0 or not terms]])
 
 
 def ordered(outputs: list[Value]) -> list[Value]:

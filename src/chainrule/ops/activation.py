@@ -39,6 +39,12 @@ def _leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
     return np.where(np.greater(x, 0), x, negative_slope * x)[()]
 
 
+def _leaky_lowered(b: Any, x: Any, negative_slope: float) -> Any:
+    (x,) = b.floats(x)
+    above = b.map("greater", x, b.constant(0, x.dtype))
+    return b.map("where", above, x, b.map("multiply", b.constant(negative_slope, x.dtype), x))
+
+
 def _leaky_slope(x: Any, negative_slope: float) -> Any:
     """1 above 0, `negative_slope` below, and at 0 whatever between the two is nearest to 0."""
     x, between = plain(x), min(max(0.0, min(negative_slope, 1.0)), max(negative_slope, 1.0))
@@ -55,6 +61,7 @@ leaky_relu = elementwise(
     edges=points(0.0),
     kinks=lambda x, negative_slope: np.equal(x, 0) & (negative_slope != 1),
     doc="x above 0, negative_slope·x below.",
+    lower=_leaky_lowered,
 )
 
 

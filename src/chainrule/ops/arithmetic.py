@@ -118,12 +118,13 @@ def _power_exponent(x: Any, y: Any, out: Any) -> Any:
 def _power_lowered(b: Any, x: Any, y: Any) -> Any:
     """x ** y, by fewer steps for the exponents NumPy treats so too."""
     shortcut = {2: "square", 0.5: "sqrt", 1: "copy", -1: "reciprocal"}.get(y.number)
-    if x.dtype.kind != "f":
+    common = b.common(x, y)
+    if common.kind != "f":
         return None
+    x = b.astype(x, common)
     if shortcut is not None:
         return b.broadcast_to(b.map(shortcut, x), np.broadcast_shapes(x.shape, y.shape))
-    common = b.common(x, y)
-    return b.maths("power", b.astype(x, common), b.astype(y, common))
+    return b.maths("power", x, b.astype(y, common))
 
 
 power = elementwise(
@@ -176,6 +177,64 @@ cbrt = elementwise(
     edges=points(-8.0),
 )
 
+
+def _fmod_lowered(b: Any, x: Any, y: Any) -> Any:
+    """What is left of x, with the sign of x; of whole numbers by 0, as NumPy, 0."""
+    common = b.common(x, y)
+    if common.kind not in "fi":
+        return None
+    x, y = b.astype(x, common), b.astype(y, common)
+    if common.kind == "i":  # the processor traps on x / 0, and on the least number / -1
+        zero, one = b.constant(0, common), b.constant(1, common)
+        traps = b.map(
+            "logical_or", b.map("equal", y, zero), b.map("equal", y, b.constant(-1, common))
+        )
+        y = b.map("where", traps, one, y)
+    return b.map("fmod", x, y)
+
+
+def _across(b: Any, left: Any, y: Any) -> tuple[Any, Any]:
+    """Where nothing is left, and where what is left has another sign than y."""
+    zero = b.constant(0, left.dtype)
+    none = b.map("equal", left, zero)
+    differ = b.map("logical_xor", b.map("less", y, zero), b.map("less", left, zero))
+    return none, b.map("logical_and", differ, b.map("logical_not", none))
+
+
+def _zero_signed(b: Any, like: Any) -> Any:
+    zero = b.constant(0, like.dtype)
+    return b.map("copysign", b.broadcast_to(zero, like.shape), like)
+
+
+def _remainder_lowered(b: Any, x: Any, y: Any) -> Any:
+    """What is left of x, with the sign of y."""
+    left = _fmod_lowered(b, x, y)
+    if left is None:
+        return None
+    y = b.astype(y, left.dtype)
+    none, across = _across(b, left, y)
+    found = b.map("where", across, b.map("add", left, y), left)
+    return found if left.dtype.kind == "i" else b.map("where", none, _zero_signed(b, y), found)
+
+
+def _floor_divide_lowered(b: Any, x: Any, y: Any) -> Any:
+    """As NumPy: (x - what is left) / y, rounded to the whole number that it is."""
+    left = _fmod_lowered(b, x, y)
+    if left is None or left.dtype.kind != "f":
+        return None
+    x, y = b.astype(x, left.dtype), b.astype(y, left.dtype)
+    zero, half, one = (b.constant(n, left.dtype) for n in (0, 0.5, 1))
+    exact = b.map("divide", x, y)
+    quotient = b.map("divide", b.map("subtract", x, left), y)
+    _, across = _across(b, left, y)
+    quotient = b.map("where", across, b.map("subtract", quotient, one), quotient)
+    down = b.map("floor", quotient)
+    up = b.map("greater", b.map("subtract", quotient, down), half)
+    found = b.map("where", up, b.map("add", down, one), down)
+    found = b.map("where", b.map("equal", quotient, zero), _zero_signed(b, exact), found)
+    return b.map("where", b.map("equal", y, zero), exact, found)
+
+
 floor_divide = elementwise(
     "floor_divide",
     operator.floordiv,
@@ -185,6 +244,7 @@ floor_divide = elementwise(
     numpy=(np.floor_divide,),
     reference=np.floor_divide,
     kinks=lambda x, y: np.equal(x % y, 0),
+    lower=_floor_divide_lowered,
 )
 remainder = elementwise(
     "remainder",
@@ -194,6 +254,7 @@ remainder = elementwise(
     numpy=(np.remainder,),
     reference=np.remainder,
     kinks=lambda x, y: np.equal(x % y, 0),
+    lower=_remainder_lowered,
 )
 fmod = elementwise(
     "fmod",
@@ -201,6 +262,7 @@ fmod = elementwise(
     (1, lambda x, y: -np.trunc(x / y)),
     samples=away_from_jumps,
     kinks=lambda x, y: np.equal(np.fmod(x, y), 0),
+    lower=_fmod_lowered,
 )
 
 square_of_root = elementwise(

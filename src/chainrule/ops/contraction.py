@@ -60,6 +60,22 @@ def _single_spec(x: Any, subscripts: str) -> Spec:
     return Spec(tuple(sizes[i] for i in out), np.dtype(x.dtype))
 
 
+def _single_lowered(b: Any, x: Any, subscripts: str) -> Any:
+    """Diagonals, then sums, then the order of the axes."""
+    (term,), out = _split(subscripts)
+    while len({*term}) < len(term):
+        twice = next(i for i in term if term.count(i) > 1)
+        first = term.index(twice)
+        second = term.index(twice, first + 1)
+        x = b.diagonal(x, 0, first, second)
+        term = "".join(n for k, n in enumerate(term) if k not in (first, second)) + twice
+    gone = tuple(k for k, n in enumerate(term) if n not in out)
+    if gone:
+        x = b.reduce("sum", x, gone, False)
+    left = [n for n in term if n in out]
+    return b.transpose(x, [left.index(n) for n in out])
+
+
 einsum_single = linear(
     "einsum_single",
     lambda x, subscripts: np.einsum(subscripts, x)[()],
@@ -74,6 +90,7 @@ einsum_single = linear(
     spec=_single_spec,
     view=True,
     doc="einsum of one operand: diagonals, sums over axes, and their order.",
+    lower=_single_lowered,
 )
 
 
@@ -86,6 +103,16 @@ def _spread(x: Any, subscripts: str, shape: tuple[int, ...]) -> Any:
     aligned = np.einsum(f"{out}->{''.join(i for i in letters if i in out)}", x)
     diagonal[...] = aligned[tuple(slice(None) if i in out else None for i in letters)]
     return full
+
+
+def _spread_lowered(b: Any, x: Any, subscripts: str, shape: tuple[int, ...]) -> Any:
+    (term,), out = _split(subscripts)
+    letters = "".join(dict.fromkeys(term))
+    sizes = dict(zip(term, shape, strict=True))
+    aligned = b.transpose(x, [out.index(n) for n in letters if n in out])
+    aligned = b.reshape(aligned, [sizes[n] if n in out else 1 for n in letters])
+    full = b.broadcast_to(aligned, tuple(sizes[n] for n in letters))
+    return full if letters == term else b.embed_along(full, tuple(map(letters.index, term)), shape)
 
 
 einsum_spread = linear(
@@ -101,6 +128,7 @@ einsum_spread = linear(
     spec=lambda x, subscripts, shape: Spec(tuple(shape), np.dtype(x.dtype)),
     fills=True,
     doc="The transpose of `einsum_single`.",
+    lower=_spread_lowered,
 )
 
 

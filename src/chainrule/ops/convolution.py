@@ -323,6 +323,9 @@ conv = multilinear(
     spec=_conv_spec,
     samples=_conv_samples,
     bad=_bad_conv,
+    lower=lambda b, x, w, stride, padding, dilation, groups: b.conv(
+        x, w, windows_of(w.shape[2:], stride, padding, dilation), groups
+    ),
     doc="""The convolution of a network (a cross-correlation), in one, two, three … dimensions.
 
     x is (images, channels, *space), w is (channels out, channels in / groups, *kernel).  `stride`
@@ -345,6 +348,13 @@ conv_transpose = multilinear(
     spec=_transpose_spec,
     samples=_transpose_samples,
     bad=_bad_transpose,
+    lower=lambda b, x, w, stride, padding, output_padding, dilation, groups: b.conv_transpose(
+        x,
+        w,
+        windows_of(w.shape[2:], stride, padding, dilation),
+        groups,
+        _transpose_spec(x, w, stride, padding, output_padding, dilation, groups).shape[2:],
+    ),
     doc="""The transpose of `conv` in its images: x is (images, channels, *space), w is (channels,
     channels out / groups, *kernel); `output_padding` chooses among the sizes that a stride rounds
     to the same number of positions.
@@ -364,6 +374,9 @@ conv_weight = multilinear(
     inputs=("x", "y"),
     spec=_weight_spec,
     samples=_weight_samples,
+    lower=lambda b, x, y, kernel, stride, padding, dilation, groups: b.conv_weight(
+        x, y, windows_of(kernel, stride, padding, dilation), groups
+    ),
     bad=lambda: [
         sample(draw((1, 2, 5), -1, 1), draw((1, 2, 4), -1, 1), kernel=(3,)),
         sample(draw((1, 2, 5), -1, 1), draw((1, 3, 3), -1, 1), kernel=(3,), groups=2),

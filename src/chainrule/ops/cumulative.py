@@ -78,9 +78,18 @@ def _no_such_axis() -> list[Sample]:
     return [sample(draw((2, 3), -2, 2), axis=2)]
 
 
+def _running_lowered(function: str) -> Any:
+    def lower(b: Any, x: Any, axis: int | None, dtype: Any = None) -> Any:
+        if x.dtype.kind == "b" and dtype is None:
+            dtype = np.int64
+        return b.scan(function, [x if dtype is None else b.astype(x, dtype)], axis)
+
+    return lower
+
+
 cumsum = linear(
     "cumsum", _cumsum, _suffix_sums, samples=_running, numpy=(np.cumsum,), bad=_no_such_axis,
-    spec=shaped_spec(_cumsum, _running_shape),
+    spec=shaped_spec(_cumsum, _running_shape), lower=_running_lowered("add"),
 )  # fmt: skip
 
 
@@ -154,6 +163,7 @@ recurrence: Op = rules(
     bad=lambda: [sample(np.ones(3), np.ones(4)), sample(np.ones(3), np.ones(3), axis=1)],
     spec=shaped_spec(_recurrence, lambda x, y, axis=-1: broadcast_shapes([x.shape, y.shape])),
     doc="h with h_k = x_k·h_{k−1} + y_k along an axis, h before the first being 0.",
+    lower=lambda b, x, y, axis: b.scan("recurrence", b.floats(x, y), axis),
 )
 
 
@@ -205,6 +215,7 @@ cumprod = rules(
     bad=_no_such_axis,
     spec=shaped_spec(_cumprod, _running_shape),
     doc="Running products; the derivative divides by nothing and holds for any number of zeros.",
+    lower=_running_lowered("multiply"),
 )
 
 
@@ -324,6 +335,7 @@ cummax = rules(
     reference=np.maximum.accumulate,
     spec=shaped_spec(_cummax, same_shape),
     doc="The largest element so far (np.maximum.accumulate); ties so far share equally.",
+    lower=_running_lowered("maximum"),
 )
 cummin = rules(
     "cummin",
@@ -336,4 +348,5 @@ cummin = rules(
     reference=np.minimum.accumulate,
     spec=shaped_spec(_cummin, same_shape),
     doc="The smallest element so far (np.minimum.accumulate); ties so far share equally.",
+    lower=_running_lowered("minimum"),
 )

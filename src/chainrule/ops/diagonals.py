@@ -69,6 +69,7 @@ diagonal = linear(
     numpy=(np.diagonal,),
     view=True,
     doc="The diagonal over two axes, as the last axis.",
+    lower=lambda b, a, offset, axis1, axis2: b.diagonal(a, offset, axis1, axis2),
 )
 embed_diagonal = linear(
     "embed_diagonal",
@@ -82,6 +83,9 @@ embed_diagonal = linear(
         sample(draw((3, 2), -2, 2), shape=(2, 3, 4), offset=2, axis1=0, axis2=2),
     ],
     doc="Zeros of `shape` with x on a diagonal: the transpose of `diagonal`.",
+    lower=lambda b, x, shape, offset, axis1, axis2: b.embed_diagonal(
+        x, shape, offset, axis1, axis2
+    ),
 )
 
 

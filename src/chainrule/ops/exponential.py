@@ -104,6 +104,20 @@ sigmoid = composite(
     bad=lambda: [sample(np.ones(2) * 1j)],
     doc="Another name of expit, recorded as that.",
 )
+
+
+def _logit_lowered(b: Any, x: Any) -> Any:
+    """log(x/(1 − x)); around ½ by log1p of ±(2x − 1), which keeps the digits of a small result."""
+    (x,) = b.floats(x)
+    one = b.constant(1, x.dtype)
+    twice = b.map("subtract", b.map("add", x, x), one)
+    near = b.map("less", b.map("absolute", twice), b.constant(0.3, x.dtype))
+    back = b.maths("log1p", b.map("negative", twice))
+    small = b.map("subtract", b.maths("log1p", twice), back)
+    far = b.maths("log", b.map("divide", x, b.map("subtract", one, x)))
+    return b.map("where", near, small, far)
+
+
 logit = elementwise(
     "logit",
     scipy_special("logit"),
@@ -111,6 +125,7 @@ logit = elementwise(
     samples=within(0.1, 0.9),
     edges=points(1e-300, 0.5, 1 - 1e-16),
     doc="log(x / (1 - x)), the inverse of expit.",
+    lower=_logit_lowered,
 )
 log_expit = elementwise(
     "log_expit",
@@ -119,6 +134,7 @@ log_expit = elementwise(
     samples=reals,
     edges=far,
     doc="log(expit(x)) without underflow.",
+    lower=lambda b, x: b.map("negative", b.maths("softplus", b.map("negative", *b.floats(x)))),
 )
 softplus = elementwise(
     "softplus",
@@ -144,16 +160,16 @@ infinite_ties = point_pairs(
 )
 
 
-def _logaddexp_lowered(b: Any, x: Any, y: Any) -> Any:
-    """max + log(1 + e^-|x - y|); where both are the same, infinities too, x + log 2."""
-    common = b.common(x, y)
-    if common.kind != "f":
-        return None
-    x, y = b.astype(x, common), b.astype(y, common)
+def _added(b: Any, x: Any, y: Any, power: str, log_base: float) -> Any:
+    """max + log(1 + base^-|x - y|); where both are the same, infinities too, x + log 2."""
+    x, y = b.floats(x, y)
     apart = b.map("negative", b.map("absolute", b.map("subtract", x, y)))
-    sum_of_both = b.map("add", b.map("maximum", x, y), b.maths("log1p", b.maths("exp", apart)))
-    twice = b.map("add", x, b.constant(np.log(2.0), common))
-    return b.map("where", b.map("equal", x, y), twice, sum_of_both)
+    more = b.maths("log1p", b.maths(power, apart))
+    if log_base != 1:
+        more = b.map("multiply", more, b.constant(1 / log_base, x.dtype))
+    twice = b.map("add", x, b.constant(LN_2 / log_base, x.dtype))
+    total = b.map("add", b.map("maximum", x, y), more)
+    return b.map("where", b.map("equal", x, y), twice, total)
 
 
 logaddexp = elementwise(
@@ -164,7 +180,7 @@ logaddexp = elementwise(
     edges=infinite_ties,
     bad=lambda: [*_unequal_shapes(), *_complex_pair()],
     doc="log(exp(x) + exp(y)); its derivatives are the shares of the two terms.",
-    lower=_logaddexp_lowered,
+    lower=lambda b, x, y: _added(b, x, y, "exp", 1.0),
 )
 logaddexp2 = elementwise(
     "logaddexp2",
@@ -173,6 +189,7 @@ logaddexp2 = elementwise(
     samples=_with_constants(pairs),
     edges=infinite_ties,
     bad=_unequal_shapes,
+    lower=lambda b, x, y: _added(b, x, y, "exp2", LN_2),
 )
 
 
@@ -197,6 +214,16 @@ def _xlog1py(x: Any, y: Any) -> Any:
     return x * np.log1p(_in_use(x, y, 0))
 
 
+def _weighted_log(b: Any, x: Any, y: Any, log: str, harmless: int) -> Any:
+    """x·log(y), and 0 where x = 0, unless y is NaN."""
+    x, y = b.floats(x, y)
+    zero = b.map("equal", x, b.constant(0, x.dtype))
+    idle = b.map("logical_and", zero, b.map("logical_not", b.map("isnan", y)))
+    return b.map(
+        "multiply", x, b.maths(log, b.map("where", idle, b.constant(harmless, x.dtype), y))
+    )
+
+
 def _ratio(x: Any, y: Any) -> Any:
     """x / y, structurally zero where both are 0 (where only x is, 1 / y is still its slope)."""
     dead = np.logical_and(np.equal(x, 0), np.equal(y, 0))
@@ -219,6 +246,7 @@ xlogy = elementwise(
     edges=_zero_weight(0.0),
     bad=_unequal_shapes,
     doc="x·log(y), 0 where x = 0; there its derivative by y is 0, and by x it is log(y).",
+    lower=lambda b, x, y: _weighted_log(b, x, y, "log", 1),
 )
 xlog1py = elementwise(
     "xlog1py",
@@ -228,4 +256,5 @@ xlog1py = elementwise(
     edges=_zero_weight(-1.0),
     bad=_unequal_shapes,
     doc="x·log1p(y), 0 where x = 0.",
+    lower=lambda b, x, y: _weighted_log(b, x, y, "log1p", 0),
 )

@@ -21,6 +21,7 @@ from chainrule.ops.reductions import (
     expanded,
     folded_by,
     maskable,
+    reduced_shape,
     reduction_spec,
 )
 
@@ -137,8 +138,33 @@ def _nanmin(
 
 largest = _extremum(_max, False, numpy=(np.max, np.amax), edges=_ties, lower=folded_by("max"))
 smallest = _extremum(_min, False, numpy=(np.min, np.amin), edges=_ties, lower=folded_by("min"))
-nanmax = _extremum(_nanmax, True, numpy=(np.nanmax,), edges=_ties, samples=_with_nan)
-nanmin = _extremum(_nanmin, True, numpy=(np.nanmin,), edges=_ties, samples=_with_nan)
+
+
+def _known_lowered(function: str, neutral: float) -> Any:
+    """The extremum of what is not NaN; NaN where all is."""
+    fold = folded_by(function)
+
+    def lower(b: Any, x: Any, axis: Axis, keepdims: bool, initial: Any, where: Any) -> Any:
+        if x.dtype.kind != "f":
+            return None
+        unknown = b.map("isnan", x)
+        known = b.map("where", unknown, b.constant(neutral, x.dtype), x)
+        none = b.reduce("all", unknown, axis, keepdims)
+        found = fold(b, known, axis, keepdims, initial=initial, where=where)
+        nan = b.constant(np.nan if initial is None else initial, x.dtype)
+        return found and b.map("where", none, nan, found)
+
+    return lower
+
+
+nanmax = _extremum(
+    _nanmax, True, numpy=(np.nanmax,), edges=_ties, samples=_with_nan,
+    lower=_known_lowered("max", -np.inf),
+)  # fmt: skip
+nanmin = _extremum(
+    _nanmin, True, numpy=(np.nanmin,), edges=_ties, samples=_with_nan,
+    lower=_known_lowered("min", np.inf),
+)  # fmt: skip
 
 
 def _ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -160,7 +186,31 @@ ptp = composite("ptp", _ptp, samples=_ptp_samples, numpy=(np.ptp,), edges=_level
 # -- where the extremum is ---------------------------------------------------------------------
 
 
-def _where_it_is(function: Callable[..., Any], samples: Callable[[], list[Sample]]) -> Op:
+def _first_place(function: str) -> Any:
+    """The lowering of argmax and argmin: the first place of the extremum; a NaN is one."""
+
+    def lower(b: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
+        if 0 in x.shape:
+            return None
+        shape = reduced_shape(x.shape, axis, keepdims)
+        if axis is None:
+            x, axis = b.reshape(x, (-1,)), 0
+        x = b.astype(x, np.int64) if x.dtype.kind == "b" else x
+        axis, n = axis % x.ndim, x.shape[axis]
+        hit = b.map("equal", x, b.reduce(function, x, axis, True))
+        if x.dtype.kind == "f":
+            hit = b.map("logical_or", hit, b.map("isnan", x))
+        lined = [n if i == axis else 1 for i in range(x.ndim)]
+        places = b.reshape(b.held(np.arange(n)), lined)
+        first = b.map("where", hit, places, b.constant(n, np.dtype(np.int64)))
+        return b.reshape(b.reduce("min", first, axis, True), shape)
+
+    return lower
+
+
+def _where_it_is(
+    function: Callable[..., Any], samples: Callable[[], list[Sample]], lower: Any = None
+) -> Op:
     """An op that gives the index of an extremum: an integer, whose derivative is zero."""
 
     def forward(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
@@ -172,7 +222,7 @@ def _where_it_is(function: Callable[..., Any], samples: Callable[[], list[Sample
     name = function.__name__
     return rules(
         name, forward, derivative=ZERO, samples=samples, numpy=(function,), bad=bad,
-        spec=reduction_spec(forward),
+        spec=reduction_spec(forward), lower=lower,
     )  # fmt: skip
 
 
@@ -185,7 +235,7 @@ def _positions_with_nan() -> list[Sample]:
     return [*_positions(), sample(np.array([[np.nan, 2.0, 1.0], [0.0, np.nan, 5.0]]), axis=1)]
 
 
-argmax = _where_it_is(np.argmax, _positions)
-argmin = _where_it_is(np.argmin, _positions)
+argmax = _where_it_is(np.argmax, _positions, _first_place("max"))
+argmin = _where_it_is(np.argmin, _positions, _first_place("min"))
 nanargmax = _where_it_is(np.nanargmax, _positions_with_nan)
 nanargmin = _where_it_is(np.nanargmin, _positions_with_nan)

@@ -92,4 +92,5 @@ arctanh = rules(  # elementwise, but its spec cannot be tried on ones, where the
     numpy=(np.arctanh,),
     samples=near_one,
     edges=points(0.0, 1 - 1e-15),
+    lower=lambda b, x: b.maths("arctanh", *b.floats(x)),
 )

@@ -90,6 +90,11 @@ euclidean_norm = rules(
     kinks=lambda x, axis, keepdims: np.equal(_euclidean(x, axis, keepdims), 0),
     spec=reduction_spec(_euclidean),
     doc="The square root of the sum of |x|².",
+    lower=lambda b, x, axis, keepdims: (
+        b.map("sqrt", b.reduce("sum", b.map("square", x), axis, keepdims))
+        if x.dtype.kind == "f"
+        else None
+    ),
 )
 
 
@@ -135,6 +140,13 @@ def _powers() -> list[Sample]:
     ]
 
 
+def _power_norm_lowered(b: Any, x: Any, ord: float, axis: Axis, keepdims: bool) -> Any:
+    (x,) = b.floats(x)
+    powers = b.maths("power", b.map("absolute", x), b.constant(ord, x.dtype))
+    total = b.reduce("sum", powers, axis, keepdims)
+    return b.maths("power", total, b.constant(1 / ord, x.dtype))
+
+
 power_norm = rules(
     "power_norm",
     _power_norm,
@@ -149,6 +161,7 @@ power_norm = rules(
     kinks=lambda x, ord, axis, keepdims: np.equal(x, 0),
     spec=reduction_spec(_power_norm),
     doc="(Σ |x|^p)^(1/p).",
+    lower=_power_norm_lowered,
 )
 
 

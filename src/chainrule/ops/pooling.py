@@ -14,6 +14,12 @@ from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.define import ZERO, composite, linear, rules
 from chainrule.ops.joining import as_array
+from chainrule.ops.pooling_lowered import (
+    collected_lowered,
+    combined_lowered,
+    peaks_lowered,
+    spread_lowered,
+)
 from chainrule.ops.samples import draw
 from chainrule.ops.windows import (
     Padding,
@@ -21,6 +27,7 @@ from chainrule.ops.windows import (
     Window,
     inner,
     padded,
+    places,
     sizes,
     where_covered,
     windows_of,
@@ -47,13 +54,9 @@ def _pooled(
     return windows, positions
 
 
-def _places(windows: Sequence[Window], positions: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Per tap of the window, where on the padded images the windows have it."""
-    taps = [w.taps(p) for w, p in zip(windows, positions, strict=True)]
-    return [
-        (..., *(along[k] for along, k in zip(taps, offset, strict=True)))
-        for offset in np.ndindex(*(w.size for w in windows))
-    ]
+def _images(y: Any, lengths: Any) -> Spec:
+    """What images of these lengths are, of which y was pooled."""
+    return Spec((*y.shape[:2], *lengths), y.dtype)
 
 
 def _combined(
@@ -87,7 +90,7 @@ def _sum_pool(x: Any, window: Sizes, stride: Sizes | None = None, padding: Paddi
 def _sum_unpool(
     y: Any, lengths: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0
 ) -> Any:
-    stand_in = Spec((*y.shape[:2], *lengths), y.dtype)
+    stand_in = _images(y, lengths)
     windows, positions = _pooled("sum_unpool", stand_in, window, stride, padding)
     for axis, (w, n, count) in reversed(
         list(enumerate(zip(windows, lengths, positions, strict=True), 2))
@@ -138,6 +141,9 @@ sum_pool = linear(
     "sum_pool",
     _sum_pool,
     _spread_sum,
+    lower=lambda b, x, window, stride, padding: combined_lowered(
+        b, "add", x, *_pooled("sum_pool", x, window, stride, padding), 0
+    ),
     samples=_pool_samples,
     bad=_bad_pools,
     spec=_pool_spec("sum_pool"),
@@ -149,6 +155,9 @@ sum_unpool = linear(
     lambda g, window, stride, padding: sum_pool(g, window=window, stride=stride, padding=padding),
     inputs=("y",),
     fills=True,
+    lower=lambda b, y, lengths, **where: spread_lowered(
+        b, None, y, lengths, *_pooled("sum_unpool", _images(y, lengths), **where)
+    ),
     samples=lambda: [
         sample(_sum_pool(*s.args, **s.attrs) / 4, lengths=s.args[0].shape[2:], **s.attrs)
         for s in _pool_samples()
@@ -196,17 +205,23 @@ def _max_pool(x: Any, window: Sizes, stride: Sizes | None = None, padding: Paddi
     return _combined(np.maximum, x, windows, positions, lowest)
 
 
+def _max_pool_lowered(b: Any, x: Any, window: Any, stride: Any, padding: Any) -> Any:
+    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    where = _pooled("max_pool", x, window, stride, padding)
+    return combined_lowered(b, "maximum", x, *where, lowest)
+
+
 def _max_peaks(
     x: Any, top: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = 0
 ) -> Any:
     """Per tap, whether it holds the largest element of its window; a NaN is the largest."""
     windows, positions = _pooled("max_peaks", x, window, stride, padding)
-    places = _places(windows, positions)
+    taps = places(windows, positions)
     around = padded(x, windows, np.nan)  # equal to nothing
-    peaks = np.stack([np.equal(around[at], top) for at in places])
+    peaks = np.stack([np.equal(around[at], top) for at in taps])
     if np.isnan(top).any():
         unknown = padded(np.isnan(x), windows, False)
-        peaks |= np.stack([unknown[at] for at in places]) & np.isnan(top)
+        peaks |= np.stack([unknown[at] for at in taps]) & np.isnan(top)
     return peaks
 
 
@@ -217,7 +232,7 @@ def _max_collect(
     around = padded(x, windows)
     out = np.zeros((*x.shape[:2], *positions), x.dtype)
     zero = np.zeros((), x.dtype)
-    for at, peak in zip(_places(windows, positions), peaks, strict=True):
+    for at, peak in zip(places(windows, positions), peaks, strict=True):
         out += np.where(peak, around[at], zero)
     return _shared(out, peaks)
 
@@ -230,11 +245,11 @@ def _max_spread(
     stride: Sizes | None = None,
     padding: Padding = 0,
 ) -> Any:
-    stand_in = Spec((*y.shape[:2], *lengths), y.dtype)
+    stand_in = _images(y, lengths)
     windows, positions = _pooled("max_spread", stand_in, window, stride, padding)
     share, zero = _shared(y, peaks), np.zeros((), y.dtype)
     out = padded(np.zeros(stand_in.shape, y.dtype), windows)
-    for at, peak in zip(_places(windows, positions), peaks, strict=True):
+    for at, peak in zip(places(windows, positions), peaks, strict=True):
         out[at] += np.where(peak, share, zero)
     return np.ascontiguousarray(out[inner(lengths, windows)])
 
@@ -245,7 +260,7 @@ def _reached(peaks: Any, shape: tuple[int, ...], window: Any, stride: Any, paddi
         "max_spread", Spec(shape, np.dtype(np.int8)), window, stride, padding
     )
     out = padded(np.zeros(shape, bool), windows)
-    for at, peak in zip(_places(windows, positions), peaks, strict=True):
+    for at, peak in zip(places(windows, positions), peaks, strict=True):
         out[at] |= peak
     return out[inner(shape[2:], windows)]
 
@@ -291,6 +306,7 @@ max_pool = rules(
     _max_pool,
     reverse=(_pull_max,),
     push=(_push_max,),
+    lower=_max_pool_lowered,
     samples=_pool_samples,
     edges=lambda: [
         sample(np.zeros((1, 1, 4)), window=2),
@@ -309,6 +325,7 @@ max_peaks = rules(
     _max_peaks,
     derivative=ZERO,
     inputs=("x", "top"),
+    lower=lambda b, x, top, **where: peaks_lowered(b, x, top, *_pooled("max_peaks", x, **where)),
     samples=lambda: [sample(*s.args, _with_peaks(s)[0], **s.attrs) for s in _peak_samples()],
     spec=lambda x, top, window, stride=None, padding=0: Spec(
         (prod(sizes("window", window, len(x.shape) - 2, 1)), *top.shape), np.dtype(bool)
@@ -325,6 +342,9 @@ max_collect = linear(
         None,
     ),
     inputs=("x", "peaks"),
+    lower=lambda b, x, peaks, **where: collected_lowered(
+        b, x, peaks, *_pooled("max_collect", x, **where)
+    ),
     samples=lambda: [sample(*s.args, _with_peaks(s)[1], **s.attrs) for s in _peak_samples()],
     spec=lambda x, peaks, window, stride=None, padding=0: Spec(peaks.shape[1:], x.dtype),
     doc="The mean of x over the peaks of each window: the derivative of max_pool.",
@@ -340,6 +360,9 @@ max_spread: Op = linear(
     ),
     inputs=("y", "peaks"),
     fills=True,
+    lower=lambda b, y, peaks, lengths, **where: spread_lowered(
+        b, peaks, y, lengths, *_pooled("max_spread", _images(y, lengths), **where)
+    ),
     samples=lambda: [
         sample(*_with_peaks(s), lengths=s.args[0].shape[2:], **s.attrs) for s in _peak_samples()
     ],

@@ -112,6 +112,22 @@ def _roll_back(g: Any, shift: Any, axis: Any) -> Any:
     return np.roll(g, back, axis)
 
 
+def _roll_lowered(b: Any, x: Any, shift: Any, axis: Any) -> Any:
+    if axis is None:
+        flat = _roll_lowered(b, b.reshape(x, (-1,)), int(np.sum(shift)), 0)
+        return b.reshape(flat, x.shape)
+    steps: dict[int, int] = {}
+    for by, a in np.broadcast(shift, axis):
+        steps[a % x.ndim] = steps.get(a % x.ndim, 0) + int(by)
+    for a, by in steps.items():
+        cut = -by % max(x.shape[a], 1)
+        if cut:
+            at = (slice(None),) * a
+            parts = (slice(cut, None), slice(cut))
+            x = b.concatenate([b.getitem(x, (*at, part)) for part in parts], a)
+    return x
+
+
 roll = linear(
     "roll",
     _roll,
@@ -132,6 +148,7 @@ roll = linear(
     ],
     spec=shaped_spec(_roll, same_shape),
     numpy=(np.roll,),
+    lower=_roll_lowered,
 )
 
 
@@ -164,6 +181,14 @@ def _tile_back(g: Any, x_spec: Any, reps: Any) -> Any:
     return np.reshape(np.sum(cut, axis=tuple(range(0, 2 * ndim, 2))), x_spec.shape)
 
 
+def _tile_lowered(b: Any, x: Any, reps: Any) -> Any:
+    copies, sizes = _copies(x, reps)
+    apart = b.reshape(x, [n for size in sizes for n in (1, size)])
+    pairs = tuple(zip(copies, sizes, strict=True))
+    spread = b.broadcast_to(apart, tuple(n for pair in pairs for n in pair))
+    return b.reshape(spread, [times * n for times, n in pairs])
+
+
 tile = linear(
     "tile",
     _tile,
@@ -182,6 +207,7 @@ tile = linear(
     bad=lambda: [sample(draw((3,), -2, 2), reps=-1)],
     spec=_tile_spec,
     numpy=(np.tile,),
+    lower=_tile_lowered,
 )
 
 
@@ -202,6 +228,12 @@ def _repeat_spec(x: Any, times: int, axis: int) -> Spec:
     return Spec((*x.shape[:at], x.shape[at] * times, *x.shape[at + 1 :]), x.dtype)
 
 
+def _repeat_lowered(b: Any, x: Any, times: int, axis: int) -> Any:
+    before, after = x.shape[: axis + 1], x.shape[axis + 1 :]
+    spread = b.broadcast_to(b.reshape(x, (*before, 1, *after)), (*before, times, *after))
+    return b.reshape(spread, (*before[:-1], before[-1] * times, *after))
+
+
 repeat_each = linear(
     "repeat_each",
     _repeat_each,
@@ -214,6 +246,7 @@ repeat_each = linear(
     ],
     bad=lambda: [sample(draw((3,), -2, 2), times=-1, axis=0)],
     spec=_repeat_spec,
+    lower=_repeat_lowered,
     doc="Every lane along an axis, several times in a row: np.repeat with one number.",
 )
 

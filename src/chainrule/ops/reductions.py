@@ -205,6 +205,9 @@ def _sum_samples() -> list[Sample]:
     ]
 
 
+WITH_INITIAL = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
+
+
 def folded_by(function: str) -> Any:
     """The lowering of a reduction that folds its lanes with one function."""
 
@@ -217,14 +220,18 @@ def folded_by(function: str) -> Any:
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        other_type = dtype is not None and dtype != x.dtype  # np.float64 == None holds
-        if initial is not None or where is not True or other_type:
+        if where is not True:
             return None
         if function in ("any", "all"):
             x = b.astype(x, np.bool_)
+        elif dtype is not None:
+            x = b.astype(x, dtype)
         elif x.dtype.kind == "b":
-            return None
-        return b.reduce(function, x, axis, bool(keepdims))
+            x = b.astype(x, np.int64)  # the largest truth, back as one, or how many there are
+        found = b.reduce(function, x, axis, bool(keepdims))
+        if initial is None:
+            return found
+        return b.map(WITH_INITIAL[function], found, b.constant(initial, found.dtype))
 
     return lower
 
@@ -353,4 +360,7 @@ count_nonzero = rules(
     numpy=(np.count_nonzero,),
     bad=bad_axes,
     spec=reduction_spec(_count_nonzero),
+    lower=lambda b, x, axis, keepdims: b.reduce(
+        "sum", b.astype(b.astype(x, np.bool_), np.int64), axis, keepdims
+    ),
 )

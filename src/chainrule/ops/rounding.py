@@ -59,6 +59,7 @@ fix = elementwise(
     kinks=_jumps_from_zero,
     numpy=(np.fix,),
     reference=np.fix,
+    lower="trunc",
 )
 
 
@@ -77,6 +78,17 @@ def _round_samples() -> list[Sample]:
     ]
 
 
+def _round_lowered(b: Any, x: Any, decimals: int) -> Any:
+    """As NumPy: scaled by a power of ten, rounded, scaled back."""
+    if x.dtype.kind != "f":
+        return None
+    if not decimals:
+        return b.map("rint", x)
+    scale = b.constant(10.0 ** abs(decimals), x.dtype)
+    there, back = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    return b.map(back, b.map("rint", b.map(there, x, scale)), scale)
+
+
 round = elementwise(
     "round",
     _round,
@@ -86,6 +98,7 @@ round = elementwise(
     bad=lambda: [sample(np.ones(2), decimals="few")],
     kinks=lambda x, decimals: _is_halfway(x * 10.0**decimals),
     numpy=(np.round, np.around),
+    lower=_round_lowered,
 )
 
 
@@ -162,6 +175,14 @@ def _step_samples() -> list[Sample]:
     return [*pairs_within((0.5, 2.0), (0.0, 1.0))(), sample(np.array([0, -1, 2]), draw((3,), 0, 1))]
 
 
+def _heaviside_lowered(b: Any, x: Any, y: Any) -> Any:
+    x, y = b.floats(x, y)
+    zero, one = b.constant(0, x.dtype), b.constant(1, x.dtype)
+    step = b.map("where", b.map("less", x, zero), zero, one)
+    step = b.map("where", b.map("equal", x, zero), y, step)
+    return b.map("where", b.map("isnan", x), x, step)
+
+
 heaviside = elementwise(
     "heaviside",
     np.heaviside,
@@ -169,4 +190,5 @@ heaviside = elementwise(
     samples=_step_samples,
     kinks=lambda x, y: np.equal(x, 0),
     doc="0 for x < 0, 1 for x > 0, and y at the jump.",
+    lower=_heaviside_lowered,
 )

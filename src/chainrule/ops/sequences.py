@@ -70,6 +70,29 @@ def _bad_sequences() -> list[Sample]:
     return [sample(a, a[0]), sample(a[0], a[:0, 0]), sample(a[0], a[0], mode="other")]
 
 
+def _convolved(b: Any, a: Any, v: Any, mode: str, reverses: bool) -> Any:
+    """Each window on the longer one, framed in zeros, times the other turned round."""
+    a, v = b.floats(_flat(b, a), _flat(b, v))
+    (m,), (n,) = a.shape, v.shape
+    if reverses:
+        v = b.getitem(v, (slice(None, None, -1),))
+    short = min(m, n)
+    start = {"full": 0, "valid": short - 1}.get(mode, short - 1 - short // 2)
+    if mode == "same" and reverses and n > m:
+        start = short // 2
+    length = {"full": m + n - 1, "same": max(m, n), "valid": max(m, n) - short + 1}[mode]
+    long, brief = (v, a) if n > m else (a, v)
+    around = b.pad(long, [(short - 1, short - 1)])
+    seen = b.sliding(around, (short, m + n - 1), [{0: 1, 1: 1}])
+    seen = b.getitem(seen, (slice(None), slice(start, start + length)))
+    turned = b.reshape(b.getitem(brief, (slice(None, None, -1),)), (short, 1))
+    return b.reduce("sum", b.map("multiply", seen, turned), 0, False)
+
+
+def _flat(b: Any, v: Any) -> Any:
+    return b.reshape(v, (-1,))
+
+
 convolve = multilinear(
     "convolve",
     lambda a, v, mode="full": np.convolve(a, v, mode),
@@ -86,6 +109,7 @@ convolve = multilinear(
     samples=lambda: [*_sequences(), sample(np.float64(0.5), draw((3,), -1, 1))],
     bad=_bad_sequences,
     numpy=(np.convolve,),
+    lower=lambda b, a, v, mode: _convolved(b, a, v, mode, reverses=False),
 )
 correlate: Op = multilinear(
     "correlate",
@@ -101,6 +125,7 @@ correlate: Op = multilinear(
     samples=_sequences,
     bad=_bad_sequences,
     numpy=(np.correlate,),
+    lower=lambda b, a, v, mode: _convolved(b, a, v, mode, reverses=True),
     doc="Σ a[n + k] v*[n] for every lag k; antilinear in v, and so is its derivative.",
 )
 

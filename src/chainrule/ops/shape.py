@@ -32,6 +32,14 @@ def _reshape(x: Any, shape: Shape, order: str = "C") -> Any:
     return (x if hasattr(x, "reshape") else np.asarray(x)).reshape(shape, order=order)
 
 
+def _reshape_lowered(b: Any, x: Any, shape: Any, order: str) -> Any:
+    """Columns first is rows first of what is transposed."""
+    if order == "C":
+        return b.reshape(x, shape)
+    wanted = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    return b.transpose(b.reshape(b.transpose(x, None), wanted[::-1]), None)
+
+
 reshape = linear(
     "reshape",
     _reshape,
@@ -52,7 +60,7 @@ reshape = linear(
         sample(draw((2, 3), -2, 2), shape=(6,), order="A"),
     ],
     view=True,
-    lower=lambda b, x, shape, order: b.reshape(x, shape) if order == "C" else None,
+    lower=_reshape_lowered,
 )
 
 

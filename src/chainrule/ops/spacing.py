@@ -65,6 +65,31 @@ def _spaced_spec(forward: Any) -> Any:
     return spec
 
 
+def _linspace_lowered(
+    b: Any, start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int
+) -> Any:
+    """As NumPy: start + k·step, and the last one `stop` itself."""
+    start, stop = b.floats(start, stop)
+    steps = num - 1 if endpoint else num
+    if steps < 1 or (dtype is not None and np.dtype(dtype).kind != "f"):
+        return None
+    shape = list(broadcast_shapes([start.shape, stop.shape]))
+    at = normalize_axis_index(axis, len(shape) + 1)
+    ends = []
+    for end in (start, stop):
+        spread = b.broadcast_to(end, tuple(shape))
+        ends.append(b.reshape(spread, (*shape[:at], 1, *shape[at:])))
+    count = np.arange(num, dtype=start.dtype).reshape(
+        [-1 if i == at else 1 for i in range(len(shape) + 1)]
+    )
+    step = b.map("divide", b.map("subtract", ends[1], ends[0]), b.constant(steps, start.dtype))
+    line = b.map("add", b.map("multiply", b.held(count), step), ends[0])
+    if not endpoint:
+        return line
+    last = b.map("equal", b.held(count), b.constant(steps, start.dtype))
+    return b.map("where", last, ends[1], line)
+
+
 def _start_of_line(g: Any, num: int, endpoint: bool, axis: int) -> Any:
     return np.sum(g * from_start(num, endpoint, axis, len(g.shape)), axis=axis)
 
@@ -103,6 +128,7 @@ linspace = linear(
     bad=_bad_ends,
     spec=_spaced_spec(_linspace),
     doc="`num` numbers from start to stop, equally far apart.",
+    lower=_linspace_lowered,
 )
 
 

@@ -150,6 +150,14 @@ erfcinv = elementwise(
 
 # ---- the normal distribution --------------------------------------------------------------------
 
+
+def _ndtr_lowered(b: Any, x: Any) -> Any:
+    """½ erfc(−x/√2)."""
+    (x,) = b.floats(x)
+    half, scale = b.constant(0.5, x.dtype), b.constant(-ROOT_HALF, x.dtype)
+    return b.map("multiply", half, b.maths("erfc", b.map("multiply", scale, x)))
+
+
 ndtr = elementwise(
     "ndtr",
     scipy_special("ndtr"),
@@ -157,6 +165,7 @@ ndtr = elementwise(
     samples=holomorphic,
     edges=points(0.0, -40.0, 40.0),
     doc="The distribution function Φ of the standard normal distribution.",
+    lower=_ndtr_lowered,
 )
 
 

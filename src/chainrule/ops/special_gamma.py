@@ -81,7 +81,16 @@ gammaln = elementwise(
     samples=positive_or_not,
     edges=points(1e-100, 1.0, 2.0, -20.5, 1e300),
     doc="log |Γ(x)| of a real x.",
+    lower="lgamma",
 )
+
+
+def _loggamma_lowered(b: Any, x: Any) -> Any:
+    (x,) = b.floats(x)
+    below = b.map("less", x, b.constant(0, x.dtype))
+    return b.map("where", below, b.constant(np.nan, x.dtype), b.maths("lgamma", x))
+
+
 loggamma = elementwise(
     "loggamma",
     scipy_special("loggamma"),
@@ -89,6 +98,7 @@ loggamma = elementwise(
     samples=within(0.2, 4.0),
     edges=points(1e-100, 1.0, 2.0, 1e300),
     doc="The principal branch of log Γ; NaN for negative real x.",
+    lower=_loggamma_lowered,
 )
 
 

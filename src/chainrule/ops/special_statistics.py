@@ -18,6 +18,16 @@ positive_pairs = pairs_within((0.2, 3.0), (0.2, 3.0))
 
 # ---- entropies ----------------------------------------------------------------------------------
 
+
+def _entr_lowered(b: Any, x: Any) -> Any:
+    (x,) = b.floats(x)
+    zero = b.constant(0, x.dtype)
+    inside = b.map("negative", b.map("multiply", x, b.maths("log", x)))
+    outside = b.map("where", b.map("equal", x, zero), zero, b.constant(-np.inf, x.dtype))
+    outside = b.map("where", b.map("isnan", x), x, outside)
+    return b.map("where", b.map("greater", x, zero), inside, outside)
+
+
 entr = elementwise(
     "entr",
     scipy_special("entr"),
@@ -25,6 +35,7 @@ entr = elementwise(
     samples=positives,
     edges=points(1e-300, 1.0, 1e300),
     doc="−x log x, 0 at 0, where its slope is infinite.",
+    lower=_entr_lowered,
 )
 
 
@@ -53,6 +64,25 @@ def _kl_div_by_y(x: Any, y: Any) -> Any:
     return np.where(_close(x, y), (y - x) / y, 1 + _rel_entr_by_y(x, y))
 
 
+def _relative_lowered(b: Any, x: Any, y: Any, balanced: bool) -> Any:
+    """x log(x/y), − x + y where `balanced`; at x = 0 what is left of it, below that infinite."""
+    x, y = b.floats(x, y)
+    zero = b.constant(0, x.dtype)
+    change = b.map("subtract", x, y)
+    half = b.map("multiply", b.constant(0.5, x.dtype), y)
+    close = b.map("less", b.map("absolute", change), half)
+    near, far = b.maths("log1p", b.map("divide", change, y)), b.maths("log", b.map("divide", x, y))
+    inside = b.map("multiply", x, b.map("where", close, near, far))
+    if balanced:
+        inside = b.map("add", b.map("subtract", inside, x), y)
+    positive = [b.map("greater", a, zero) for a in (x, y)]
+    empty = b.map("logical_and", b.map("equal", x, zero), b.map("greater_equal", y, zero))
+    rest = b.map("where", empty, y if balanced else zero, b.constant(np.inf, x.dtype))
+    unknown = b.map("logical_or", b.map("isnan", x), b.map("isnan", y))
+    rest = b.map("where", unknown, b.constant(np.nan, x.dtype), rest)
+    return b.map("where", b.map("logical_and", *positive), inside, rest)
+
+
 rel_entr = elementwise(
     "rel_entr",
     scipy_special("rel_entr"),
@@ -60,6 +90,7 @@ rel_entr = elementwise(
     samples=positive_pairs,
     edges=point_pairs((1.0, 1.0), (1e-300, 1.0), (1.0, 1e-300)),
     doc="x log(x/y), 0 where x = 0.",
+    lower=lambda b, x, y: _relative_lowered(b, x, y, balanced=False),
 )
 kl_div = elementwise(
     "kl_div",
@@ -68,9 +99,21 @@ kl_div = elementwise(
     samples=positive_pairs,
     edges=point_pairs((1.0, 1.0), (1e-300, 1.0), (1.0, 1e-300)),
     doc="x log(x/y) − x + y, y where x = 0.",
+    lower=lambda b, x, y: _relative_lowered(b, x, y, balanced=True),
 )
 
 # ---- robust losses ------------------------------------------------------------------------------
+
+
+def _huber_lowered(b: Any, delta: Any, r: Any) -> Any:
+    delta, r = b.floats(delta, r)
+    zero, half = b.constant(0, r.dtype), b.constant(0.5, r.dtype)
+    size = b.map("absolute", r)
+    inside = b.map("multiply", b.map("multiply", half, r), r)
+    beyond = b.map("multiply", delta, b.map("subtract", size, b.map("multiply", half, delta)))
+    found = b.map("where", b.map("less_equal", size, delta), inside, beyond)
+    return b.map("where", b.map("less", delta, zero), b.constant(np.inf, r.dtype), found)
+
 
 huber = elementwise(
     "huber",
@@ -83,6 +126,7 @@ huber = elementwise(
     samples=pairs_within((0.6, 1.2), (-2.5, 2.5)),
     edges=point_pairs((1.0, 0.0), (1.0, 1.0), (1.0, -1.0), (0.0, 0.0), (1.0, 1e300)),
     doc="r²/2 for |r| ≤ delta, beyond that delta·(|r| − delta/2).",
+    lower=_huber_lowered,
 )
 
 

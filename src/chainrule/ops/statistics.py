@@ -164,6 +164,18 @@ def _all_equal(x: Any, axis: Axis = None, keepdims: Any = False, skip_nan: bool 
     )
 
 
+def _all_equal_lowered(b: Any, x: Any, axis: Axis, keepdims: bool, skip_nan: bool) -> Any:
+    if 0 in x.shape or x.dtype.kind == "b":
+        return None
+    ends = []
+    for function, beyond in (("max", -np.inf), ("min", np.inf)):
+        known = x
+        if skip_nan and x.dtype.kind == "f":
+            known = b.map("where", b.map("isnan", x), b.constant(beyond, x.dtype), x)
+        ends.append(b.reduce(function, known, axis, keepdims))
+    return b.map("equal", *ends)
+
+
 all_equal = rules(
     "all_equal",
     _all_equal,
@@ -176,6 +188,7 @@ all_equal = rules(
     bad=bad_axes,
     spec=reduction_spec(_all_equal),
     doc="Whether all elements along axes are the same: where a standard deviation has its kink.",
+    lower=_all_equal_lowered,
 )
 
 
@@ -199,6 +212,7 @@ deviation = elementwise(
     ],
     kinks=lambda x, y: np.logical_or(y, np.equal(x, 0)),
     doc="√x of a variance; where y tells that there is none, a kink, the slope is 0.",
+    lower=lambda b, x, y: b.map("sqrt", *b.floats(x)) if x.shape == y.shape else None,
 )
 
 

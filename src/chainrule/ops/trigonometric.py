@@ -81,6 +81,18 @@ around_the_plane = point_pairs(
     (0.0, 0.0), (0.0, 1.0), (1e200, 1e200), (1e-200, -1e-200), (1e200, 0.0)
 )
 
+
+def _hypot_lowered(b: Any, x: Any, y: Any) -> Any:
+    """The larger one times √(1 + ratio²), so that no square overflows or vanishes."""
+    x, y = (b.map("absolute", a) for a in b.floats(x, y))
+    zero, one, infinity = (b.constant(n, x.dtype) for n in (0, 1, np.inf))
+    large, small = b.map("maximum", x, y), b.map("minimum", x, y)
+    ratio = b.map("divide", small, b.map("where", b.map("equal", large, zero), one, large))
+    found = b.map("multiply", large, b.map("sqrt", b.map("add", one, b.map("square", ratio))))
+    endless = b.map("logical_or", *(b.map("equal", a, infinity) for a in (x, y)))
+    return b.map("where", endless, infinity, found)
+
+
 hypot = elementwise(
     "hypot",
     np.hypot,
@@ -89,6 +101,7 @@ hypot = elementwise(
     edges=around_the_plane,
     bad=_unequal_shapes,
     kinks=_at_origin,
+    lower=_hypot_lowered,
 )
 arctan2 = elementwise(
     "arctan2",
@@ -126,7 +139,11 @@ angle = composite("angle", _angle, inputs=("z",), samples=_angle_samples, numpy=
 
 
 def _conversion(ufunc: np.ufunc, factor: float) -> Op:
-    return elementwise(ufunc.__name__, ufunc, (lambda: factor,), samples=reals)
+    def lower(b: Any, x: Any) -> Any:
+        (x,) = b.floats(x)
+        return b.map("multiply", x, b.constant(factor, x.dtype))
+
+    return elementwise(ufunc.__name__, ufunc, (lambda: factor,), samples=reals, lower=lower)
 
 
 deg2rad = _conversion(np.deg2rad, math.pi / 180)
@@ -196,6 +213,17 @@ sinc_derivative: Op = elementwise(
     edges=lambda: [sample(np.float64(0.0), order=n) for n in (1, 2, 3, 6)],
     doc="The order-th derivative of sinc, smooth through 0.",
 )
+
+
+def _sinc_lowered(b: Any, x: Any) -> Any:
+    """As NumPy: sin(πx)/(πx), with 1e-20 for 0."""
+    (x,) = b.floats(x)
+    zero = b.map("equal", x, b.constant(0, x.dtype))
+    u = b.map("where", zero, b.constant(1e-20, x.dtype), x)
+    u = b.map("multiply", b.constant(math.pi, x.dtype), u)
+    return b.map("divide", b.maths("sin", u), u)
+
+
 sinc = elementwise(
     "sinc",
     np.sinc,
@@ -204,4 +232,5 @@ sinc = elementwise(
     samples=within(-2.5, 2.5, complex_too=True),
     edges=points(0.0, 1e-300, 1.0),
     numpy=(np.sinc,),
+    lower=_sinc_lowered,
 )

@@ -35,6 +35,18 @@ def _cross_spec(x: Any, y: Any) -> Spec:
     return Spec(broadcast_shapes([x.shape, y.shape]), np.result_type(x.dtype, y.dtype))
 
 
+def _cross_lowered(b: Any, x: Any, y: Any) -> Any:
+    """x₁y₂ − x₂y₁ and so on, the components side by side."""
+    common = b.common(x, y)
+    of_x, of_y = ([b.getitem(b.astype(v, common), (..., i)) for i in range(3)] for v in (x, y))
+
+    def component(i: int, j: int) -> Any:
+        parts = (b.map("multiply", of_x[p], of_y[q]) for p, q in ((i, j), (j, i)))
+        return b.map("subtract", *parts)
+
+    return b.stack([component(1, 2), component(2, 0), component(0, 1)], -1)
+
+
 cross_vectors = multilinear(
     "cross_vectors",
     _cross_vectors,
@@ -42,6 +54,7 @@ cross_vectors = multilinear(
     samples=pairs_of([((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (4, 3))]),
     spec=_cross_spec,
     doc="x × y of vectors with three components along the last axis.",
+    lower=_cross_lowered,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from chainrule.errors import ArgumentError
 from chainrule.ops.define import linear
 from chainrule.ops.samples import draw
 
+MOST_TAPS = 128  # of windows that machine code goes through one by one
 Sizes = int | Sequence[int]
 Padding = Sizes | Sequence[Sequence[int]] | str
 
@@ -126,6 +128,15 @@ def covered(shape: Sequence[int], windows: Sequence[Window]) -> Any:
     return None if alive.all() else np.broadcast_to(alive, shape)
 
 
+def places(windows: Sequence[Window], positions: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Per tap of the window, where on the padded images the windows have it."""
+    taps = [w.taps(p) for w, p in zip(windows, positions, strict=True)]
+    return [
+        (..., *(along[k] for along, k in zip(taps, offset, strict=True)))
+        for offset in np.ndindex(*(w.size for w in windows))
+    ]
+
+
 def where_covered(value: Any, windows: Sequence[Window]) -> Any:
     """An adjoint of windowed data; elements that no window reads are structurally zero."""
     alive = covered(value.shape, windows)
@@ -149,6 +160,32 @@ def _overlap_add(y: Any, shape: Sequence[int], axis: Any = None) -> Any:
     return out
 
 
+def _sliding_lowered(b: Any, x: Any, window_shape: Any, axis: Any) -> Any:
+    taps = tuple(np.atleast_1d(window_shape).tolist())
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim, None, True)
+    lengths, steps = list(x.shape), [{i: 1} for i in range(x.ndim)]
+    for k, (a, size) in enumerate(zip(axes, taps, strict=True), x.ndim):
+        lengths[a] -= size - 1
+        steps[a][k] = 1
+    return b.sliding(x, (*lengths, *taps), steps)
+
+
+def _overlap_lowered(b: Any, y: Any, shape: Sequence[int], axis: Any) -> Any:
+    rank = len(shape)
+    taps = y.shape[rank:]
+    if prod(taps) > MOST_TAPS:
+        return None
+    axes = range(rank) if axis is None else normalize_axis_tuple(axis, rank, None, True)
+    pieces = []
+    for offset in np.ndindex(*taps):
+        start = [0] * rank
+        for a, k in zip(axes, offset, strict=True):
+            start[a] += k
+        at = tuple(slice(s, s + n) for s, n in zip(start, y.shape[:rank], strict=True))
+        pieces.append((b.getitem(y, (..., *offset)), at))
+    return b.overlap(tuple(shape), y.dtype, pieces)
+
+
 sliding_window_view = linear(
     "sliding_window_view",
     lambda x, window_shape, axis=None: np.lib.stride_tricks.sliding_window_view(
@@ -168,6 +205,7 @@ sliding_window_view = linear(
         sample(draw((3,), -1, 1), window_shape=2, axis=1),
     ],
     numpy=(np.lib.stride_tricks.sliding_window_view,),
+    lower=_sliding_lowered,
     view=True,
 )
 overlap_add: Op = linear(
@@ -184,5 +222,6 @@ overlap_add: Op = linear(
     ],
     bad=lambda: [sample(draw((3, 3), -1, 1), shape=(5,), axis=1)],
     spec=lambda y, shape, axis=None: Spec(tuple(shape), y.dtype),
+    lower=_overlap_lowered,
     doc="The transpose of sliding_window_view: an array of this shape, from its windows.",
 )

@@ -34,7 +34,7 @@ def builtin(address: int, table: np.ndarray) -> Any:
 
 def extras(dtypes: list[Any]) -> list[int]:
     """The pointers that `lower.entry` expects behind those of the program."""
-    return [id(np.ndarray), id(float), id(np.float64), id(True), id(False), *map(id, dtypes)]
+    return [id(np.ndarray), id(float), id(np.float64), id(True), id(False), 0, *map(id, dtypes)]
 
 
 @cache

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 from chainrule.errors import UnsupportedError
 from chainrule.run.cache import code_cache, key_of
 
-BLAS = {"cr_dgemm": "dgemm", "cr_sgemm": "sgemm"}
 TARGET = {"opt": 2, "reloc": "pic", "codemodel": "small", "jit": True}
 PASSES = ("always_inliner", "instruction_combine", "simplify_cfg")
+NOTHING: Mapping[str, int] = {}
 _numbers = count()
 
 
@@ -40,38 +36,6 @@ def _llvm() -> Any:
 def _jit() -> Any:
     """The linker of this process."""
     return _llvm().create_lljit_compiler(new_target_machine())
-
-
-@cache
-def _exported_blas() -> Any:
-    """SciPy's module of BLAS routines, without the rest of scipy.linalg: 30 ms in place of 400."""
-    import scipy
-
-    name = "scipy.linalg.cython_blas"
-    spec = PathFinder.find_spec(name, [str(Path(scipy.__file__).parent / "linalg")])
-    if name in sys.modules or spec is None or spec.loader is None:
-        from scipy.linalg import cython_blas
-
-        return cython_blas
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    # Left there, a later `import scipy.linalg.cython_blas` would not enter it into scipy.linalg.
-    sys.modules.pop(name, None)
-    return module
-
-
-@cache
-def _blas(routine: str) -> int:
-    """The address of a BLAS routine that SciPy exports."""
-    capsule = _exported_blas().__pyx_capi__[routine]
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype = ctypes.c_char_p
-    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
-    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    found = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
-    assert isinstance(found, int)
-    return found
 
 
 def new_target_machine() -> Any:
@@ -134,13 +98,13 @@ def object_code(text: str) -> tuple[bytes, bool]:
 class Machine:
     """Machine code of one module, alive as long as this object is."""
 
-    def __init__(self, text: str, names: Sequence[str]):
+    def __init__(self, text: str, names: Sequence[str], imports: Mapping[str, int] = NOTHING):
+        """`names` can be called from outside; `imports` are addresses that the text refers to."""
         self.text = text
         self.code, self.was_kept = object_code(text)
         library = _llvm().JITLibraryBuilder().add_object_img(self.code).add_current_process()
-        for symbol, routine in BLAS.items():
-            if symbol in text:
-                library.import_symbol(symbol, _blas(routine))
+        for symbol, address in imports.items():
+            library.import_symbol(symbol, address)
         for name in names:
             library.export_symbol(name)
         self._tracker = library.link(_jit(), f"chainrule{next(_numbers)}")

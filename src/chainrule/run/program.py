@@ -15,8 +15,10 @@ from chainrule.lower.build import Program
 from chainrule.lower.fuse import Called
 from chainrule.lower.memory import ALIGNMENT
 from chainrule.lower.module import Module, module_of
+from chainrule.run.blas import blas_imports
 from chainrule.run.builtin import DEFINITION, builtin, extras, layout_is_known
 from chainrule.run.machine import Machine
+from chainrule.run.threads import parallel
 
 SMALL = 2**20  # bytes of an arena that is kept also where the usual call has another
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -29,10 +31,14 @@ class Executable:
         self.module: Module = module_of(program)
         names = [f"run{i}" for i in range(len(self.module.calls) + 1)]
         direct = not self.module.calls
-        self.machine = Machine(self.module.text, [*names, "entry"] if direct else names)
+        text = self.module.text
+        imports = blas_imports(text)
+        if "@cr_parallel" in text:
+            imports["cr_parallel"] = parallel()
+        self.machine = Machine(text, [*names, "entry"] if direct else names, imports)
         self.parts = [RUN(self.machine.address(name)) for name in names]
         memory = self.module.memory
-        self.constants = [np.ascontiguousarray(v.params) for v in memory.constants]
+        self.constants = [np.ascontiguousarray(v.params, v.dtype) for v in memory.constants]
         self.shapes: list[tuple[Shape, Any]] = [(r.shape, r.dtype) for r in program.results]
         self.free: list[Workspace] = []
         self.builtin: Any = None
@@ -63,7 +69,8 @@ class Workspace:
     def __init__(self, executable: Executable):
         memory = executable.module.memory
         self.memory = memory
-        self.arena = np.empty(memory.arena + ALIGNMENT, np.uint8)
+        # A system hands out pages when they are touched: threads that do not run take none.
+        self.arena = np.empty(memory.arena + memory.local * memory.threads + ALIGNMENT, np.uint8)
         start = -self.arena.ctypes.data % ALIGNMENT
         self.aligned = self.arena[start:]
         count = executable.module.first_extra

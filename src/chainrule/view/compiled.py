@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from chainrule.core.text import graph_text
-from chainrule.lower.fuse import Called, Kernel, Piece, Product, Scatter, Taped, root
+from chainrule.lower.cost import flops, moved
+from chainrule.lower.fuse import Called, Piece, Product, Scan, Scatter, Taped, root
 from chainrule.lower.loops import Nest
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.stream import Region
 from chainrule.lower.tape import FLAGS, Tape
-from chainrule.lower.values import KNOWN, Value, ordered, program_text
+from chainrule.lower.values import KNOWN, Value, program_text
 from chainrule.run.compiled import Compiled, Variant
+from chainrule.run.threads import threads
 
 SHOWN = 40  # runs of a tape that are listed
-TRANSCENDENTAL = 20  # operations that a mathematical function is counted as
 
 
 def report_text(compiled: Compiled) -> str:
@@ -33,9 +34,10 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
         f"{v.name} {KNOWN.get(v.dtype, v.dtype.name)}{list(shape)}"
         for v, shape in zip(module.program.inputs, module.program.shapes, strict=True)
     )
-    steps, flops, moved = [], 0, 0
+    steps, work, traffic = [], 0, 0
     for k, step in enumerate(module.plan.steps):
-        text, f, b = _step_text(k, step, module.nests.get(f"step{k}"))
+        text = _step_text(k, step, module.nests.get(f"step{k}"))
+        f, b = flops(step), moved(step)
         region = next((r for r in module.plan.regions if r.first <= k <= r.last), None)
         if region is not None:
             f = f * region.rows // region.tile
@@ -43,18 +45,21 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
             if k == region.first:
                 b = _moved_by_tiles(module.plan.steps[k : region.last + 1], region)
                 last = f"steps {k} to {region.last}"
-                steps.append(f"  {last} for {region.tile:,} of {region.rows:,} rows at a time")
-        flops, moved = flops + f, moved + b
+                cut = f", in {region.chunks} chunks" if region.chunks > 1 else ""
+                steps.append(f"  {last} for {region.tile:,} of {region.rows:,} rows at a time{cut}")
+        work, traffic = work + f, traffic + b
         steps.append(text)
     nodes = len(variant.recording.graph)
+    memory = module.memory
+    used = min(threads(), memory.threads)
     seconds = ", ".join(f"{what} {1e3 * t:.0f} ms" for what, t in variant.seconds.items())
     lines = [
         f"{name}, path {number}: {nodes} nodes in {len(module.plan.steps)} steps",
         f"  inputs      {inputs or 'none'}",
         f"  guards      {len(variant.expected)}",
         *steps,
-        f"  in all      {_amount(flops)} flops, {_amount(moved)}B moved",
-        f"  memory      {_amount(module.memory.arena)}B beside inputs and outputs",
+        f"  in all      {_amount(work)} flops, {_amount(traffic)}B moved",
+        f"  memory      {_amount(memory.arena + used * memory.local)}B beside inputs and outputs",
         f"  compiled in {seconds}",
     ]
     for node, why in module.program.fallbacks:
@@ -63,40 +68,30 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
     return "\n".join(lines)
 
 
-def _step_text(k: int, step: Any, nest: Nest | None) -> tuple[str, int, int]:
+def _step_text(k: int, step: Any, nest: Nest | None) -> str:
     head = f"  step {k}".ljust(12)
     if isinstance(step, Called):
         if isinstance(step, Taped):
-            tape = tape_of(step)
-            return f"{head}{tape_summary(tape)}", _tape_flops(tape), tape.nbytes
-        return f"{head}interpreter: {step.value.params.op.name}", 0, 0
+            return f"{head}{tape_summary(step.tape)}"
+        return f"{head}interpreter: {step.value.params.op.name}"
     if isinstance(step, Product):
         batch, rows, columns, summed = step.value.params
-        size = step.value.dtype.itemsize
-        flops = 2 * batch * rows * columns * summed
-        moved = size * batch * (rows * summed + summed * columns + rows * columns)
         each = f"{batch} × " if batch > 1 else ""
-        what = f"product {each}({rows}, {summed}) · ({summed}, {columns})"
-        return f"{head}{what}, BLAS", flops, moved
+        return f"{head}product {each}({rows}, {summed}) · ({summed}, {columns}), BLAS"
     if isinstance(step, Scatter):
-        n = step.value.args[1][0].size
-        return f"{head}scatter of {n:,} elements, in order", n, 3 * n * step.value.dtype.itemsize
-    assert nest is not None
-    moved = sum(p.value.nbytes for p in {**{p.value: p for p in nest.reads.values()}}.values())
-    moved += sum(p.value.nbytes for p in nest.writes.values())
-    moved += sum(f.value.nbytes for f in nest.folds)
+        return f"{head}scatter of {step.value.args[1][0].size:,} elements, in order"
+    if isinstance(step, Scan):
+        function, axis = step.value.params
+        n = step.value.dims[axis]
+        return f"{head}{function}, one after the other, along {n:,} elements"
     if isinstance(step, Piece):
-        return f"{head}copy into {list(step.whole.dims)}", 0, moved
-    assert isinstance(step, Kernel)
-    size = 1
-    for n in step.dims:
-        size *= n
-    flops = size * sum(_cost(v) for v in step.body)
+        return f"{head}copy into {list(step.whole.dims)}"
+    assert nest is not None
     loops = " × ".join(map(str, nest.extents)) or "one number"
     lanes = f", {nest.lanes} lanes" if nest.lanes > 1 else ""
     unrolled = f", {nest.unroll} at once" if nest.unroll > 1 else ""
     fused = " ".join(_called(v) for v in step.body)
-    return f"{head}kernel {loops}{lanes}{unrolled}: {fused}", flops, moved
+    return f"{head}kernel {loops}{lanes}{unrolled}: {fused}"
 
 
 def _moved_by_tiles(steps: Sequence[Any], region: Region) -> int:
@@ -107,16 +102,6 @@ def _moved_by_tiles(steps: Sequence[Any], region: Region) -> int:
 
 def _called(v: Value) -> str:
     return f"Σ{v.params[0]}" if v.kind == "reduce" else str(v.params)
-
-
-def _cost(v: Value) -> int:
-    if v.kind == "reduce":
-        return 1
-    if v.params in ("copy", "take") or v.params.startswith("to_"):
-        return 0
-    from chainrule.lower.maths import FUNCTIONS
-
-    return TRANSCENDENTAL if v.params in FUNCTIONS or v.params in ("expit", "power") else 1
 
 
 def _amount(count: float) -> str:
@@ -141,7 +126,7 @@ def ir_text(compiled: Compiled, stage: str = "values") -> str:
         "values": lambda: program_text(variant.program.outputs),
         "loops": lambda: "\n\n".join(
             [
-                *(tape_text(tape_of(s)) for s in steps if isinstance(s, Taped)),
+                *(tape_text(s.tape) for s in steps if isinstance(s, Taped)),
                 *(loops_text(k, n) for k, n in variant.run.module.nests.items()),
             ]
         ),
@@ -151,22 +136,6 @@ def ir_text(compiled: Compiled, stage: str = "values") -> str:
     if stage not in stages:
         raise ArgumentError(f"stage {stage!r}: choose one of {', '.join(stages)}")
     return stages[stage]()
-
-
-def tape_of(step: Taped) -> Tape:
-    """The tape that a step runs."""
-    tape: Tape = step.value.params.node.attrs["tape"]
-    return tape
-
-
-def _tape_flops(tape: Tape) -> int:
-    total = 0
-    for k, kind in enumerate(tape.kinds):
-        count = int(tape.runs[tape.runs[:, 0] >> FLAGS == k, 1].sum())
-        back = [v for v in kind.reverse if v is not None] if tape.sweeps else []
-        for values in ([kind.forward], back):
-            total += count * sum(_cost(v) for v in ordered(values) if v.kind == "map")
-    return total
 
 
 def tape_summary(tape: Tape) -> str:

@@ -1,0 +1,69 @@
+"""Memory with the first axis last: the same results, also where everything is put so."""
+
+import numpy as np
+import pytest
+
+import chainrule as cr
+from chainrule.lower import arrange, loops, split, stream
+from tests.agree.test_random_programs import blocks, named
+from tests.run.test_random_programs import assert_compiles
+
+pytest.importorskip("llvmlite")
+
+
+def classes(w, x, y):
+    z = x @ w
+    return np.mean(cr.logsumexp(z, axis=1) - np.sum(z * y, axis=1))
+
+
+def mixture(w, x, y):
+    z = (x @ w).reshape(len(x), 5, -1) - y[:, :5, None]
+    return np.sum(cr.logsumexp(-np.sum(z * z, axis=2), axis=1))
+
+
+def ordered_values(fast):
+    (variant,) = next(iter(fast.variants.values()))
+    return [v for v in variant.run.module.plan.order if v.order is not None]
+
+
+@pytest.mark.parametrize("f", [classes, mixture])
+@pytest.mark.parametrize("rows", [100, 1001, 20_000])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_points_are_put_last(f, rows, dtype):
+    rng = np.random.default_rng(0)
+    arrays = rng.normal(size=(8, 10)), rng.normal(size=(rows, 8)), rng.normal(size=(rows, 10))
+    args = [a.astype(dtype) for a in arrays]
+    gradient = cr.value_and_grad(f, (0, 1, 2))
+    fast = cr.compile(gradient)
+    value, found = fast(*args)
+    assert ordered_values(fast), "nothing was put in another order, so this tests nothing"
+    near = 1e-12 if dtype is np.float64 else 1e-4
+    expected_value, expected = gradient(*args)
+    np.testing.assert_allclose(value, expected_value, rtol=near)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=near * np.abs(b).max())
+
+
+def test_long_rows_stay_as_they_are():
+    fast = cr.compile(cr.grad(lambda x: np.sum(np.exp(x - np.max(x, axis=1, keepdims=True)))))
+    fast(np.random.default_rng(0).normal(size=(500, 64)))
+    assert not ordered_values(fast)
+
+
+@pytest.mark.parametrize("block", blocks(0, 60), ids=named)
+def test_random_programs_with_everything_in_that_order(block, monkeypatch):
+    monkeypatch.setattr(arrange, "LONG", 1)
+    monkeypatch.setattr(arrange, "SHORT", 10**9)
+    assert_compiles(block)
+
+
+@pytest.mark.parametrize("block", blocks(60, 100), ids=named)
+def test_random_programs_in_that_order_in_tiles_and_chunks(block, monkeypatch):
+    for module, name, value in (
+        (arrange, "LONG", 1), (arrange, "SHORT", 10**9), (stream, "LEAST_ROWS", 2),
+        (stream, "WORTH", 0), (stream, "CACHE", 64), (split, "CHUNK_SECONDS", 1e-30),
+        (split, "ADDING_UP", 1e30), (split, "ROWS", 1), (split, "PRODUCT_ROWS", 1),
+        (loops, "FEW_ROWS", 3),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, value)
+    assert_compiles(block)
