@@ -475,3 +475,20 @@ def test_function_attributes_and_enums():
 
     outside = watch(lambda x: x * Mode.FAST.value)
     assert outside.changed() is None
+
+
+def test_a_long_list():
+    held = [float(k) for k in range(100)]
+    held[7] = np.zeros(2)
+    outside = watch(lambda: held)
+    assert outside.changed() is None
+    assert any(a is held[7] for a in outside.arrays())
+    held[3] = float("3")  # an equal number is no change, once and again
+    assert outside.changed() is None
+    assert outside.changed() is None
+    held[3] = 3  # an integer is not that number
+    assert outside.changed() == "an item of `held`"
+    held[3] = 3.0
+    assert outside.changed() is None
+    held.append(1.0)
+    assert outside.changed() is not None

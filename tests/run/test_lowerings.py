@@ -8,6 +8,7 @@ import pytest
 
 import chainrule as cr
 from chainrule.lower import products
+from chainrule.lower.tiles import Matrices
 from tests.agree.compiled import assert_agrees
 from tests.run.test_whole_networks import (
     assert_compiles,
@@ -47,12 +48,19 @@ def test_long_and_narrow_products(rows, summed, columns, turned):
     assert_compiles(product, *given)
 
 
-def test_which_products_are_asked_for_in_parts():
-    assert products._part((10, 10, 10), "N", "N") == ("", 0)
-    assert products._part((6272, 32, 144), "N", "N") == ("n", 217)
-    assert products._part((32, 144, 6272), "T", "N") == ("k", 217)
-    assert products._part((32, 144, 6272), "N", "T") == ("", 0)
-    assert products._part((2000, 2000, 2000), "N", "N") == ("", 0)
+@pytest.mark.parametrize(
+    ("sizes", "layouts", "expected"),
+    [
+        ((10, 10, 10), "NN", ("", 0)),
+        ((6272, 32, 144), "NN", ("n", 217)),
+        ((32, 144, 6272), "TN", ("k", 217)),
+        ((32, 144, 6272), "NT", ("", 0)),
+        ((2000, 2000, 2000), "NN", ("", 0)),
+    ],
+)
+def test_which_products_are_asked_for_in_parts(sizes, layouts, expected):
+    matrices = Matrices("f32", *sizes, (1, 1), (1, 1), 1)
+    assert products._part(matrices, *layouts) == expected
 
 
 # -- convolutions ----------------------------------------------------------------------------------

@@ -90,11 +90,13 @@ class Call:
                 have = adjoints.get(out.node)
                 adjoints[out.node] = seed if have is None else have + seed
         prepare = on_variables if record or self.recorded else None
-        debug = current.get().debug
+        state = current.get()
+        debug, tracing = state.debug, state.tracing
+        last = tracing is not None and tracing.sweeps and not state.inside
         try:
             with np.errstate(all="ignore"), recording(inside=False):
-                wanted = {v.node for v in self.inputs if v is not None}
-                found = reverse_twice(self.order, adjoints, prepare, wanted)
+                wanted = dict.fromkeys(v.node for v in self.inputs if v is not None)
+                found = reverse_twice(self.order, adjoints, prepare, wanted, last)
         except ValueError:  # LAPACK refuses a NaN
             if debug is not None:
                 debug.pulled(self, adjoints, None)

@@ -13,6 +13,7 @@ from chainrule.core.order import dfs_order, order_above
 from chainrule.core.parts import OBJECT, Parts
 from chainrule.diff.forward import forward
 from chainrule.diff.reverse import Adjoints, contributions, fit, reverse, reverse_arrays
+from chainrule.diff.sweep import can_sweep, drops_masks, swept
 from chainrule.errors import NeedsHistoryError
 from chainrule.record.state import current, recording
 from chainrule.record.variable import Variable
@@ -30,15 +31,17 @@ def reverse_twice(
     seeds: Adjoints,
     prepare: Callable[[Node], Node] | None = None,
     wanted: Collection[Node] = (),
+    last: bool = False,
 ) -> Adjoints:
     """`reverse`; a walk on arrays in which a rule needs its adjoint's history runs on Variables.
 
-    `wanted` are the nodes whose adjoints are asked for.
+    `wanted` are the nodes whose adjoints are asked for; `last` tells that the walk itself is not
+    differentiated.
     """
     if prepare is not None:
         tracing = current.get().tracing
         if tracing is not None and tracing.guarded:
-            return _reverse_guarded(order, seeds, prepare, wanted)
+            return _reverse_guarded(order, seeds, prepare, wanted, last)
         return reverse(order, seeds, prepare)
     try:
         return reverse_arrays(order, seeds)
@@ -53,11 +56,26 @@ def _reverse_guarded(
     seeds: Adjoints,
     prepare: Callable[[Node], Node],
     wanted: Collection[Node],
+    last: bool,
 ) -> Adjoints:
     """As `reverse_arrays`, recorded for the compiler: without masks while no NaN comes of it.
 
     Whether one does is read here, so it is a guard of what is compiled.
     """
+    if last and can_sweep(order, seeds):
+        adjoints, dropped = swept(order, seeds, wanted), drops_masks(order)
+    else:
+        adjoints, dropped = _walked(order, seeds, prepare)
+    found = [g for node, g in adjoints.items() if node in wanted]
+    if dropped and any(np.any(np.isnan(g)) for g in found):
+        return reverse(order, seeds, prepare)
+    return adjoints
+
+
+def _walked(
+    order: Sequence[Node], seeds: Adjoints, prepare: Callable[[Node], Node]
+) -> tuple[Adjoints, bool]:
+    """The walk without masks, and whether one was dropped."""
     adjoints = {node: unmasked(g) for node, g in seeds.items()}
     dropped = any(type(g) is Masked for g in seeds.values())
     for node in reversed(order):
@@ -68,10 +86,7 @@ def _reverse_guarded(
                 dropped |= type(c) is Masked
                 c, before = fit(unmasked(c), parent), adjoints.get(parent)
                 adjoints[parent] = c if before is None else before + c
-    found = [g for node, g in adjoints.items() if node in wanted]
-    if dropped and any(np.any(np.isnan(g)) for g in found):
-        return reverse(order, seeds, prepare)
-    return adjoints
+    return adjoints, dropped
 
 
 def _without_history(g: Any) -> Any:

@@ -54,7 +54,7 @@ def reverse_arrays(order: Sequence[Node], seeds: Adjoints) -> Adjoints:
     """
     adjoints = {node: unmasked(g) for node, g in seeds.items()}
     try:
-        dropped = _reverse_numerically(order, adjoints)
+        dropped = reverse_numerically(order, adjoints)
     except Exception:  # noqa: BLE001 - what is not due to a missing mask is raised again
         return reverse(order, seeds)
     dropped = dropped or any(type(g) is Masked for g in seeds.values())
@@ -63,8 +63,8 @@ def reverse_arrays(order: Sequence[Node], seeds: Adjoints) -> Adjoints:
     return adjoints
 
 
-def _reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:
-    """The inner loop; whether a mask was dropped."""
+def reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:
+    """Fill in `adjoints` without masks; whether one was dropped."""
     dropped = False
     sums: set[Node] = set()  # whose adjoint is an array of our own, to which more can be added
     have, take = adjoints.get, adjoints.pop

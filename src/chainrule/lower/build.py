@@ -18,6 +18,7 @@ from chainrule.core.spec import Shape
 from chainrule.lower.arrays import Array, Call, Constant, NotLoweredError, dims_of
 from chainrule.lower.convolve import Convolutions
 from chainrule.lower.indices import assigned, gathered, scattered
+from chainrule.lower.tape import TAPE
 from chainrule.lower.values import KNOWN, Value, pointwise
 
 
@@ -70,6 +71,8 @@ class Builder(Convolutions):
             )
             return Array(value, node.shape)
         args = [known[a] if isinstance(a, Node) else a for a in node.args or ()]
+        if node.op is TAPE:
+            return self._called(node, args)
         found, why = self._by_record(node, args)
         if found is None:
             self.fallbacks.append((node, why))

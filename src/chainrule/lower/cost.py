@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from chainrule.lower.fuse import Called, Kernel, Product, Scan, Scatter, Step, root
+from chainrule.lower.fuse import Called, Kernel, Product, Scan, Scatter, Step, Taped, root
 from chainrule.lower.maths import FUNCTIONS
 from chainrule.lower.memory import reads_and_writes
-from chainrule.lower.values import Value
+from chainrule.lower.tape import FLAGS, Tape
+from chainrule.lower.values import Value, ordered
 
 TRANSCENDENTAL = 20  # operations that a mathematical function is counted as
 # A core of today, roughly: what is near either speed is worth no more precision.
@@ -25,13 +26,13 @@ def flops(step: Step) -> int:
         return step.value.size
     if isinstance(step, Kernel):
         return prod(step.dims) * sum(map(_operations, step.body))
-    return 0
+    return _tape_flops(step.tape) if isinstance(step, Taped) else 0
 
 
 def moved(step: Step) -> int:
     """Bytes read and written, every array once."""
     if isinstance(step, Called):
-        return 0
+        return step.tape.nbytes if isinstance(step, Taped) else 0
     reads, writes = reads_and_writes(step)
     return sum(v.nbytes for v in {root(v): None for v in (*reads, *writes)})
 
@@ -39,6 +40,17 @@ def moved(step: Step) -> int:
 def seconds(work: int, traffic: int) -> float:
     """How long so many operations and bytes take one core."""
     return max(work / FLOPS_PER_SECOND, traffic / BYTES_PER_SECOND)
+
+
+def _tape_flops(tape: Tape) -> int:
+    total = 0
+    for k, kind in enumerate(tape.kinds):
+        count = int(tape.runs[tape.runs[:, 0] >> FLAGS == k, 1].sum())
+        back = [v for v in kind.reverse if v is not None]
+        for values, times in (([kind.forward], 1), (back, len(tape.sweeps))):
+            each = sum(_operations(v) for v in ordered(values) if v.kind == "map")
+            total += count * times * each
+    return total
 
 
 def _operations(v: Value) -> int:

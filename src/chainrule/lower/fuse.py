@@ -16,7 +16,8 @@ from math import prod
 from typing import Any
 
 from chainrule.lower.arrays import Call, Move
-from chainrule.lower.values import KNOWN, Access, Value, ordered, pointwise
+from chainrule.lower.tape import TAPE, Tape
+from chainrule.lower.values import DOUBLE, KNOWN, Access, Value, ordered, pointwise
 
 LONGEST = 400  # values of one kernel: a longer one has too few registers
 CHEAP = frozenset({
@@ -88,6 +89,22 @@ class Called:
 
     value: Value
     results: list[Value] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Taped(Called):
+    """A tape that machine code runs; `room` is the memory of its values and adjoints."""
+
+    room: Value = field(init=False)
+
+    def __post_init__(self) -> None:
+        words = self.tape.slots * (2 if self.tape.sweeps else 1)
+        self.room = Value("result", (words,), DOUBLE, ((self.value, ()),))
+
+    @property
+    def tape(self) -> Tape:
+        found: Tape = self.value.params.node.attrs["tape"]
+        return found
 
 
 Step = Kernel | Product | Scatter | Scan | Called | Piece
@@ -164,7 +181,7 @@ class _Planner:
         elif v.kind == "scan":
             self._alone(v, Scan(v))
         elif v.kind == "call":
-            self.calls[v] = Called(v)
+            self.calls[v] = Taped(v) if v.params.op is TAPE else Called(v)
             self._alone(v, self.calls[v])
         elif v.kind == "result":
             call = self.calls[v.args[0][0]]

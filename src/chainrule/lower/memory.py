@@ -9,7 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Product, Scan, Scatter, Step, root
+from chainrule.lower.fuse import (
+    Called,
+    Kernel,
+    Piece,
+    Plan,
+    Product,
+    Scan,
+    Scatter,
+    Step,
+    Taped,
+    root,
+)
 from chainrule.lower.scalars import LOCAL
 from chainrule.lower.values import Value
 
@@ -112,7 +123,9 @@ def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:
     if isinstance(step, Piece):
         return [] if step.piece is None else [step.piece], [step.whole]
     assert isinstance(step, Called)
-    results = step.results if step.value.dtype == object else [step.value]
+    results = [*step.results] if step.value.dtype == object else [step.value]
+    if isinstance(step, Taped):
+        results.append(step.room)
     return [a for a, _ in step.value.args], results
 
 

@@ -15,7 +15,7 @@ from chainrule.lower.build import Program
 from chainrule.lower.cost import flops, moved, seconds
 from chainrule.lower.emit import kernel_function
 from chainrule.lower.entry import entry_function
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Scan, Scatter, Step, fused
+from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Scan, Scatter, Step, Taped, fused
 from chainrule.lower.lanes import Frame
 from chainrule.lower.loops import Nest, nest_of, place_of
 from chainrule.lower.maths import definitions
@@ -26,6 +26,7 @@ from chainrule.lower.scan import scan_function
 from chainrule.lower.scatter import scatter_function
 from chainrule.lower.split import split
 from chainrule.lower.stream import Region, resize, streamed
+from chainrule.lower.tape_code import tape_function
 from chainrule.lower.values import Value
 
 MOST_COPIES = 12
@@ -64,7 +65,7 @@ def module_of(program: Program) -> Module:
     module = Module(program, plan, memory, "", [])
     writer = _Writer(module)
     for k, step in enumerate(plan.steps):
-        if isinstance(step, Called):
+        if isinstance(step, Called) and not isinstance(step, Taped):
             writer.called(step)
         else:
             writer.step(k, step)
@@ -135,6 +136,8 @@ class _Writer:
             return scatter_function(name, step, frame)
         if isinstance(step, Scan):
             return scan_function(name, step, frame)
+        if isinstance(step, Taped):
+            return tape_function(name, step, frame)
         assert not isinstance(step, Called)
         return product_function(name, step, frame)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -44,8 +45,41 @@ kind = How(lambda owner, _: type(owner), "type({owner}) is {expected}")
 size = How(lambda owner, _: len(owner), "len({owner}) == {expected}")
 read = How(lambda owner, key: key(owner), "{key}({owner}) is {expected}")
 contents = How(lambda owner, key: tuple(key(owner)), "all(map(is_, {key}({owner}), {expected}))")
+elements = How(lambda owner, _: tuple(owner), "items_are({owner}, {expected})")  # of a long list
 # Dicts apart from lists: the interpreter indexes fastest where it meets one type.
-HOWS = (item, unbound, cell, code, element, kind, size, read, contents)
+HOWS = (item, unbound, cell, code, element, kind, size, read, contents, elements)
+
+
+def items_are(held: list[Any], expected: tuple[Any, ...]) -> bool:
+    """Whether a list holds these very objects: a thousand of them in a microsecond."""
+    count = len(held)
+    if count != len(expected):
+        return False
+    memory = _items_in_memory()
+    if memory is None:
+        return all(map(is_, held, expected))
+    found, wanted = memory(held, expected)
+    return bool(found == wanted)
+
+
+@cache
+def _items_in_memory() -> Callable[[list[Any], tuple[Any, ...]], tuple[bytes, bytes]] | None:
+    """The pointers of a list and of a tuple as bytes; None where they lie in another way."""
+    import ctypes  # only where a long list is watched
+
+    read, word = ctypes.string_at, ctypes.sizeof(ctypes.c_size_t)
+    first = tuple.__basicsize__  # behind the head of a tuple; in a list, where they are
+
+    def memory(held: list[Any], expected: tuple[Any, ...]) -> tuple[bytes, bytes]:
+        size = word * len(expected)
+        at = ctypes.c_size_t.from_address(id(held) + first).value
+        return read(at, size), read(id(expected) + first, size)
+
+    if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return None
+    probe = [object(), object()]
+    ids = b"".join(id(o).to_bytes(word, sys.byteorder) for o in probe)
+    return memory if memory(probe, tuple(probe)) == (ids, ids) else None
 
 
 class Binding(NamedTuple):
@@ -86,7 +120,8 @@ class Outside:
 
     def arrays(self) -> list[np.ndarray]:
         """The arrays among the values, each once."""
-        values = (b.expected for b in self._bindings)
+        bound = [(b.expected,) if b.how is not elements else b.expected for b in self._bindings]
+        values = (value for held in bound for value in held)
         return list({id(v): v for v in values if isinstance(v, np.ndarray)}.values())
 
     def _expect(self, bindings: tuple[Binding, ...]) -> None:
@@ -141,7 +176,9 @@ def _maker(counts: tuple[int, ...]) -> Callable[..., Callable[[], bool]]:
             lines.append(ONE.format(check=how.check.format(**names)))
     indent = "\n" + " " * 12
     text = CHECK.format(parameters=", ".join(parameters), lines=indent.join(lines) or "pass")
-    scope: dict[str, Any] = {"__name__": __name__, "UNREADABLE": UNREADABLE, "is_": is_}
+    scope: dict[str, Any] = {
+        "__name__": __name__, "UNREADABLE": UNREADABLE, "is_": is_, "items_are": items_are,
+    }  # fmt: skip
     exec(text, scope)  # noqa: S102 - a template of our own, filled with names of our own
     return scope["make"]
 

@@ -26,6 +26,7 @@ from chainrule.record.bindings import (
     ABSENT,
     PLAIN,
     SCALARS,
+    UNROLLED,
     Absent,
     Binding,
     Outside,
@@ -33,6 +34,7 @@ from chainrule.record.bindings import (
     code,
     contents,
     element,
+    elements,
     item,
     kind,
     quietly,
@@ -276,7 +278,9 @@ class Walk:
         if found.watched and base is dict:
             self.look_at_table(value, found, "item")
             return
-        if found.watched and type(value) is list:
+        if found.watched and type(value) is list and length > UNROLLED:
+            self.bind(elements, value, None, tuple(value), f"an item of `{path}`", length)
+        elif found.watched and type(value) is list:
             for n, inner in enumerate(list(value)):
                 self.bind(element, value, n, inner, f"item {n} of `{path}`")
             self.bind(size, value, None, length, f"a new item of `{path}`")

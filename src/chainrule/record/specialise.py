@@ -46,8 +46,9 @@ class GuardedTrace(Trace):
     guarded = True
     inside = False  # float(x) is a guard here, unless a gradient is being taken
 
-    def __init__(self) -> None:
+    def __init__(self, sweeps: bool = False) -> None:
         super().__init__()
+        self.sweeps = sweeps
         self.reads: dict[Node, Any] = {}
         self.arrays: dict[int, tuple[Node, np.ndarray]] = {}
         self.variables: dict[Node, Variable] = {}
@@ -78,9 +79,14 @@ class GuardedTrace(Trace):
         return found[0]
 
 
-def specialised(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Recording:
-    """Record f twice on these arguments, and say what the recording rests on."""
-    first, again = GuardedTrace(), GuardedTrace()
+def specialised(
+    f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], sweeps: bool = False
+) -> Recording:
+    """Record f twice on these arguments, and say what the recording rests on.
+
+    With `sweeps` the gradient of a large scalar graph is recorded as one node.
+    """
+    first, again = GuardedTrace(sweeps), GuardedTrace(sweeps)
     graph = first.record(f, args, kwargs)
     other = again.record(f, args, kwargs)
     twin = _twins(graph, other)

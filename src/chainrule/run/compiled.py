@@ -14,7 +14,9 @@ import numpy as np
 from chainrule.core.containers import flatten
 from chainrule.core.late import late
 from chainrule.errors import ArgumentError, ChainruleError, CompileError
+from chainrule.lower.arrays import NotLoweredError
 from chainrule.lower.build import Program
+from chainrule.lower.taping import taped
 from chainrule.optimise.passes import optimised
 from chainrule.record.bindings import PLAIN, Outside
 from chainrule.record.outside import watch
@@ -203,7 +205,10 @@ class Compiled:
         values, structure = flatten((*args, *kwargs.values()))
         every = structure.unflatten(list(_promoted(values)))
         start = perf_counter()
-        recording = specialised(f, every, {})
+        try:
+            recording = taped(specialised(f, every, {}, sweeps=True))
+        except NotLoweredError:  # a gradient was to be swept by a tape, and cannot be
+            recording = taped(specialised(f, every, {}))
         return recording, every, perf_counter() - start
 
     report = late("chainrule.view.compiled", "report_text")

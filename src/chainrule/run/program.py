@@ -20,6 +20,7 @@ from chainrule.run.builtin import DEFINITION, builtin, extras, layout_is_known
 from chainrule.run.machine import Machine
 from chainrule.run.threads import parallel
 
+SMALL = 2**20  # bytes of an arena that is kept also where the usual call has another
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -57,7 +58,8 @@ class Executable:
             space.interpret(call)
             part(space.address)
         space.arrays = []  # they are the caller's, to keep or to drop
-        self.free.append(space)
+        if self.builtin is None or self.module.memory.arena <= SMALL:
+            self.free.append(space)
         return outputs
 
 

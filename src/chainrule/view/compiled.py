@@ -7,15 +7,18 @@ from typing import Any
 
 from chainrule.core.text import graph_text
 from chainrule.lower.cost import flops, moved
-from chainrule.lower.fuse import Called, Piece, Product, Scan, Scatter, root
+from chainrule.lower.fuse import Called, Piece, Product, Scan, Scatter, Taped, root
 from chainrule.lower.loops import Nest
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.products import operands_of
 from chainrule.lower.stream import Region
+from chainrule.lower.tape import FLAGS, Tape
 from chainrule.lower.values import KNOWN, Value, program_text
 from chainrule.optimise.rewrite import Optimised
 from chainrule.run.compiled import Compiled, Variant
 from chainrule.run.threads import threads
+
+SHOWN = 40  # runs of a tape that are listed
 
 
 def report_text(compiled: Compiled) -> str:
@@ -88,6 +91,8 @@ def _optimised_text(variant: Variant) -> str:
 def _step_text(k: int, step: Any, nest: Nest | None) -> str:
     head = f"  step {k}".ljust(12)
     if isinstance(step, Called):
+        if isinstance(step, Taped):
+            return f"{head}{tape_summary(step.tape)}"
         return f"{head}interpreter: {step.value.params.op.name}"
     if isinstance(step, Product):
         batch, rows, columns, summed = step.value.params
@@ -140,17 +145,47 @@ def ir_text(compiled: Compiled, stage: str = "values") -> str:
     if not every:
         raise ArgumentError("nothing is compiled before the first call")
     variant = every[0]
+    steps = variant.run.module.plan.steps
     stages = {
         "recorded": lambda: graph_text(variant.recording.graph),
         "graph": lambda: _optimised_text(variant),
         "values": lambda: program_text(variant.program.outputs),
-        "loops": lambda: "\n\n".join(loops_text(k, n) for k, n in variant.run.module.nests.items()),
+        "loops": lambda: "\n\n".join(
+            [
+                *(tape_text(s.tape) for s in steps if isinstance(s, Taped)),
+                *(loops_text(k, n) for k, n in variant.run.module.nests.items()),
+            ]
+        ),
         "llvm": lambda: variant.run.module.text,
         "assembly": lambda: variant.run.machine.assembly(),
     }
     if stage not in stages:
         raise ArgumentError(f"stage {stage!r}: choose one of {', '.join(stages)}")
     return stages[stage]()
+
+
+def tape_summary(tape: Tape) -> str:
+    """What a tape holds, in one line."""
+    sweeps = " and back" if tape.sweeps else ""
+    return (
+        f"tape of {tape.instructions:,} instructions in {len(tape.runs):,} runs{sweeps}, "
+        f"{tape.nbytes / max(tape.instructions, 1):.0f} B each: {' '.join(tape.names)}"
+    )
+
+
+def tape_text(tape: Tape) -> str:
+    """The first runs of a tape, one line each."""
+    lines = [f"{tape_summary(tape)}", f"  %0 … %{len(tape.given) - 1} are given"]
+    first, at = len(tape.given), 0
+    for word, count in tape.runs[:SHOWN].tolist():
+        kind = tape.kinds[word >> FLAGS]
+        operands = tape.operands[at : at + count * len(kind.operands)].reshape(-1, count)
+        read = ", ".join(f"%{column[0]}" + (" …" if count > 1 else "") for column in operands)
+        many = f" … %{first + count - 1}" if count > 1 else ""
+        lines.append(f"  %{first}{many} = {kind.name} {read}")
+        first, at = first + count, at + operands.size
+    left = len(tape.runs) - SHOWN
+    return "\n".join([*lines, f"  … {left:,} runs more"] if left > 0 else lines)
 
 
 def loops_text(name: str, nest: Nest) -> str:

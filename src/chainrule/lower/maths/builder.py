@@ -273,6 +273,19 @@ class Builder:
         even, odd = (self.polynomial(square, coefficients[i::2]) for i in (0, 1))
         return self.fma(odd, x, even)
 
+    def short_polynomial(self, x: Value, coefficients: Sequence[Operand]) -> Value:
+        """The same in pairs, pairs of pairs, …: it is there after as few steps as can be.
+
+        It rounds more, too.
+        """
+        terms: list[Operand] = list(coefficients)
+        while len(terms) > 1:
+            pairs = [self.fma(b, x, a) for a, b in zip(terms[::2], terms[1::2], strict=False)]
+            terms = pairs + terms[len(terms) - len(terms) % 2 :]
+            x = x * x
+        assert isinstance(terms[0], Value)
+        return terms[0]
+
     def rarely(
         self, mask: Value, usual: tuple[Value, ...], unusual: Callable[[], tuple[Value, ...]]
     ) -> tuple[Value, ...]:

@@ -62,7 +62,9 @@ def sine_of_turned(b: Builder, n: Value, r: Value) -> Value:
     z = r * r
     odd = (n & 1).differs(0)
     choices = zip(b.given(SIN), b.given(COS), strict=True)
-    series = b.polynomial(z, [b.select(odd, for_cos, for_sin) for for_sin, for_cos in choices])
+    series = b.short_polynomial(
+        z, [b.select(odd, for_cos, for_sin) for for_sin, for_cos in choices]
+    )
     result = b.fma(b.select(odd, z, r * z), series, b.select(odd, 1.0, r))
     return (result.bits ^ ((n & 2) << (b.format.width - 2))).float
 
