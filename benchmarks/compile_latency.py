@@ -69,12 +69,13 @@ def _checked(name: str, ops: int, value: Any) -> None:
 
 
 def with_jax(name: str, ops: int) -> float:
-    """Seconds to trace, lower and compile; a trivial function was compiled before."""
+    """Seconds to trace, lower and compile; a small function of the kind was compiled before."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
     x = jax.numpy.asarray(point())
-    jax.block_until_ready(jax.jit(lambda x: x + 1.0)(x))
+    small = PROGRAMS[name](STEP_OPS, jax.numpy)
+    jax.block_until_ready(jax.jit(jax.value_and_grad(small))(x))
     start = perf_counter()
     program = PROGRAMS[name](ops, jax.numpy)
     fast = jax.jit(jax.value_and_grad(program)).lower(x).compile()
@@ -84,11 +85,11 @@ def with_jax(name: str, ops: int) -> float:
 
 
 def with_chainrule(name: str, ops: int) -> float:
-    """Seconds to record and compile, the first call included; a trivial function came before."""
+    """Seconds to record and compile, the first call included; a small function came before."""
     import chainrule as cr
 
     x = point()
-    compiled.compiled(lambda x: x + 1.0)(x)
+    compiled.compiled(cr.value_and_grad(PROGRAMS[name](STEP_OPS, np)))(x)
     start = perf_counter()
     fast = compiled.compiled(cr.value_and_grad(PROGRAMS[name](ops, np)))
     value, _ = fast(x)

@@ -25,7 +25,7 @@ class Frame:
     def pointer(self, code: Code, value: Value, first: int = 0) -> str:
         """The address of a value, some bytes on."""
         slot, offset, by_row, by_chunk = self.locate(value)
-        return code.pointer(slot, offset + first, by_row, by_chunk)
+        return code.operand(slot, offset + first, by_row, by_chunk)
 
     def begins(self, code: Code) -> str:
         """Whether this is the first tile of its chunk."""

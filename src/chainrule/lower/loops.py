@@ -144,6 +144,17 @@ def _rows_together(rows: int, body: int) -> int:
     return max(together, default=1)
 
 
+def _unrolled(nest: Nest) -> int:
+    """How many vectors are computed in turns, so that none waits for the one before."""
+    last = len(nest.extents) - 1
+    if nest.extents[-1] < 8 * nest.lanes:
+        return 1
+    if any(last in f.axes for f in nest.folds) and len(nest.body) <= 24:
+        simple = all(v.params in SCALARS for v in nest.body if v.kind == "map")
+        return 4 if simple else 2  # a mathematical function keeps the processor busy by itself
+    return 4 if _waits_for_itself(nest) else 1
+
+
 def _choose_vector_axis(nest: Nest) -> None:
     if not nest.extents:
         return
@@ -168,11 +179,7 @@ def _choose_vector_axis(nest: Nest) -> None:
     while lanes > 1 and lanes // 2 >= n:
         lanes //= 2
     nest.lanes = lanes
-    folds_inside = any(rank - 1 in f.axes for f in nest.folds)
-    if (folds_inside and len(nest.body) <= 24 and n >= 8 * lanes) or (
-        n >= 8 * lanes and _waits_for_itself(nest)
-    ):
-        nest.unroll = 4
+    nest.unroll = _unrolled(nest)
     summed_rows = rank > 1 and all(
         rank - 2 in f.axes and rank - 1 not in f.axes for f in nest.folds
     )

@@ -161,14 +161,28 @@ class _Writer:
         maths = definitions(wanted)
         declares |= maths.declares
         lines = [*sorted(declares), "", self._seldom_inlined(maths.text)]
-        for code in self.codes:
-            lines += code.lines
+        lines += self._steps()
         for i, calls in enumerate(self.parts):
             if quiet:
                 calls = ["  call void @cr_one_thread()", *calls, "  call void @cr_threads_back()"]
             lines += [f"define void @run{i}(ptr %table) nounwind {{", "entry:", *calls]
             lines += ["  ret void", "}", ""]
         return "\n".join(lines)
+
+    def _steps(self) -> list[str]:
+        """The functions of all steps; those that do the same have one body."""
+        lines: list[str] = []
+        bodies: dict[tuple[str, ...], str] = {}
+        for code in self.codes:
+            if not code.name:
+                lines += code.lines
+                continue
+            text = tuple(code.lines)
+            if text not in bodies:
+                name = bodies[text] = f"body{len(bodies)}"
+                lines += [text[0].replace("@(", f"@{name}(", 1), *text[1:]]
+            lines += code.step_lines(bodies[text])
+        return lines
 
     def _seldom_inlined(self, maths: str) -> str:
         """What is called in many places is not copied there: that would take long to compile."""

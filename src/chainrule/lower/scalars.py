@@ -47,8 +47,11 @@ class Code:
         self.declares: set[str] = set()
         self.functions: set[tuple[str, str, int]] = set()
         self.taken: list[str] = []  # memory on the stack, taken once at the start
+        self.outside: list[str] = []  # of a step: how its operands are found
+        self.operands: list[str] = []
         self.block = "entry"  # the one that is being written
         self.labels = 0
+        self.name = ""  # of the step
 
     def fresh(self) -> str:
         self.count += 1
@@ -63,19 +66,29 @@ class Code:
         self.lines.append(f"  {name} = {text}")
         return name
 
-    def pointer(self, slot: int, offset: int = 0, row_bytes: int = 0, chunk_bytes: int = 0) -> str:
-        """What a slot of the table points to, some bytes on, and where row and chunk begin."""
-        base = "%local"
-        if slot != LOCAL:
-            at = self.put(f"getelementptr i8, ptr %table, i64 {8 * slot}")
-            base = self.put(f"load ptr, ptr {at}")
+    def pointer(self, slot: int) -> str:
+        """What a slot of the table points to."""
+        at = self.put(f"getelementptr i8, ptr %table, i64 {8 * slot}")
+        return self.put(f"load ptr, ptr {at}")
+
+    def operand(self, slot: int, offset: int, row_bytes: int, chunk_bytes: int) -> str:
+        """What a slot points to, some bytes on, where row and chunk begin: as a parameter.
+
+        So the code of a step does not depend on where its operands lie, and steps that are alike
+        have it in common.
+        """
+        outside = Code()
+        outside.count = len(self.outside)
+        base = "%local" if slot == LOCAL else outside.pointer(slot)
         if offset:
-            base = self.put(f"getelementptr i8, ptr {base}, i64 {offset}")
+            base = outside.put(f"getelementptr i8, ptr {base}, i64 {offset}")
         for index, apart in (("%row", row_bytes), ("%chunk", chunk_bytes)):
             if apart:
-                on = self.put(f"mul i64 {index}, {apart}")
-                base = self.put(f"getelementptr i8, ptr {base}, i64 {on}")
-        return base
+                on = outside.put(f"mul i64 {index}, {apart}")
+                base = outside.put(f"getelementptr i8, ptr {base}, i64 {on}")
+        self.outside += outside.lines
+        self.operands.append(base)
+        return f"%p{len(self.operands) - 1}"
 
     def label(self, what: str) -> str:
         self.labels += 1
@@ -116,8 +129,18 @@ class Code:
         return found
 
     def as_step(self, name: str) -> None:
-        """Make the lines the function of one step: of the table, and which rows it is about."""
-        self.as_function(name, STEP)
+        """Make the lines a function of operands, row and chunk; `step_lines` calls it."""
+        self.name = name
+        parameters = [*(f"ptr %p{i}" for i in range(len(self.operands))), "i64 %row", "i64 %chunk"]
+        self.as_function("", ", ".join(parameters))
+
+    def step_lines(self, body: str) -> list[str]:
+        """The function of a step: of the table, and which rows it is about."""
+        step = Code()
+        given = [*(f"ptr {o}" for o in self.operands), "i64 %row", "i64 %chunk"]
+        step.lines = [*self.outside, f"  call void @{body}({', '.join(given)})"]
+        step.as_function(self.name, STEP)
+        return step.lines
 
     def as_function(self, name: str, parameters: str) -> None:
         """Make the lines the body of a function of the module."""
