@@ -656,6 +656,7 @@ def test_an_array_outside_that_is_in_no_constant_is_recorded_once_more_only():
         f.agrees(X, recordings=min(k + 1, 2))
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
 def test_an_array_outside_that_changes_its_shape():
     table = np.arange(4.0)
     f = Counted(lambda x: np.sum(x * table, axis=0))

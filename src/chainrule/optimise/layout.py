@@ -19,8 +19,7 @@ def axes_of(node: Node) -> tuple[int, ...]:
     axes, n = node.attrs["axes"], node.ndim
     if axes is None:
         return tuple(reversed(range(n)))
-    listed = axes if isinstance(axes, (tuple, list)) else (axes,)
-    return tuple(int(a) % n for a in listed)
+    return tuple(int(a) % n for a in np.atleast_1d(axes))
 
 
 def _same_view(sweep: Sweep, node: Node) -> Found:
