@@ -62,7 +62,7 @@ def test_random_programs_in_that_order_in_tiles_and_chunks(block, monkeypatch):
     for module, name, value in (
         (arrange, "LONG", 1), (arrange, "SHORT", 10**9), (stream, "LEAST_ROWS", 2),
         (stream, "WORTH", 0), (stream, "CACHE", 64), (split, "CHUNK_SECONDS", 1e-30),
-        (split, "ADDING_UP", 1e30), (split, "ROWS", 1), (split, "PRODUCT_ROWS", 1),
+        (split, "ADDING_UP", 1e30), (split, "ROWS", 1),
         (loops, "FEW_ROWS", 3),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from chainrule.lower import split
+from chainrule.lower import split, stream
 from chainrule.run.threads import threads
 from tests.agree.test_random_programs import blocks, named
 from tests.run.test_random_programs import assert_compiles
@@ -69,7 +69,7 @@ def test_random_programs_in_the_smallest_chunks(block, monkeypatch):
     monkeypatch.setattr(split, "CHUNK_SECONDS", 1e-30)
     monkeypatch.setattr(split, "ADDING_UP", 1e30)
     monkeypatch.setattr(split, "ROWS", 1)
-    monkeypatch.setattr(split, "PRODUCT_ROWS", 1)
+    monkeypatch.setattr(stream, "LEAST_ROWS", 1)
     cr.set_threads(3)
     assert_compiles(block)
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from chainrule.lower.cost import BYTES_PER_SECOND, flops, moved, seconds
 from chainrule.lower.fuse import Kernel, Plan, Product, Step
-from chainrule.lower.stream import Region, alone, resize
+from chainrule.lower.stream import Region, alone, least_rows, resize
 from chainrule.lower.values import Value, pointwise
 
 MOST_CHUNKS = 32  # and so the most threads that are ever busy
 CHUNK_SECONDS = 50e-6  # handing one out takes a few microseconds
 ADDING_UP = 0.03  # the part of the time that may go into adding up the sums of chunks
 ROWS = 8  # chunks begin at multiples of it, so that no vector is cut
-PRODUCT_ROWS = 64  # of one chunk of a product: the other operand is copied for each
 
 
 def split(plan: Plan) -> None:
@@ -50,7 +49,7 @@ def _lone(step: Step, k: int) -> Region | None:
     else:
         return None
     for rows in sorted(set(extents), key=extents.index):  # the outermost that is long enough
-        least = PRODUCT_ROWS if isinstance(step, Product) else ROWS
+        least = least_rows(step.value) if isinstance(step, Product) else ROWS
         tile = -(-rows // min(chunks, MOST_CHUNKS))
         tile = max(-(-tile // ROWS) * ROWS, least)
         region = alone(step, k, rows, tile) if tile < rows else None

@@ -273,9 +273,16 @@ def _localised(
     per_row = (kept + sum(v.nbytes for v in readers)) // region.rows
     if not kept + again or not per_row:
         return 0
-    products = any(isinstance(s, Product) for s in tiled)
-    region.tile = _tile(region.rows, CACHE // per_row, LEAST_ROWS if products else 8)
+    least = max((least_rows(s.value) for s in tiled if isinstance(s, Product)), default=8)
+    region.tile = _tile(region.rows, CACHE // per_row, least)
     return (kept + again) // region.rows * (region.rows - region.tile)
+
+
+def least_rows(product: Value) -> int:
+    """Rows from which on a product is worth a call: it goes through all of its other operand."""
+    _, _, columns, summed = product.params
+    large = columns * summed * product.dtype.itemsize > CACHE
+    return 4 * LEAST_ROWS if large else LEAST_ROWS
 
 
 def _tile(rows: int, fitting: int, least: int) -> int:
