@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from chainrule.lower.fuse import Kernel, Piece, Plan, Product, Step, root
 from chainrule.lower.loops import REGISTER
-from chainrule.lower.values import Value
+from chainrule.lower.values import SINGLE, Value
 
 SHORT, LONG = 16, 64  # extents
 FILLED = 0.9  # of all registers, enough to leave it as it is
@@ -59,5 +59,5 @@ def _better(seen: list[Value]) -> bool:
 
 
 def _fills_badly(n: int, value: Value) -> bool:
-    lanes = REGISTER // value.dtype.itemsize
+    lanes = REGISTER // (4 if value.dtype == SINGLE else 8)  # truths are kept beside numbers
     return n < SHORT or n / (-(-n // lanes) * lanes) < FILLED

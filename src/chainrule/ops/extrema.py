@@ -40,7 +40,8 @@ def shares(
     count = np.add.reduce(hit, axis=axis, keepdims=True)
     if not perhaps(count > 1):
         return hit
-    return (hit / np.maximum(count, 1)).astype(x.real.dtype)
+    # Not hit / count: that would be a division per element.
+    return np.where(hit, 1 / np.maximum(count, 1), 0.0).astype(x.real.dtype)
 
 
 def _extremum(forward: Callable[..., Any], skip_nan: bool, **fields: Any) -> Op:

@@ -191,8 +191,9 @@ def _softmax_lowered(b: Any, x: Any, axis: Axis) -> Any:
         return None
     powers = b.maths("exp", _below_peak_lowered(b, x, axis)[0])
     total = b.reduce("sum", powers, axis, True)
-    none = b.map("equal", total, b.constant(0, x.dtype))
-    return b.map("divide", powers, b.map("where", none, b.constant(1, x.dtype), total))
+    none, one = b.map("equal", total, b.constant(0, x.dtype)), b.constant(1, x.dtype)
+    # One division for all: the quotients may be one unit in the last place off.
+    return b.map("multiply", powers, b.map("divide", one, b.map("where", none, one, total)))
 
 
 def _log_softmax_lowered(b: Any, x: Any, axis: Axis) -> Any:
