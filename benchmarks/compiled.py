@@ -121,6 +121,8 @@ def torch_setup() -> Any:
     import torch
 
     torch.set_num_threads(threads())
+    # A worker holds a function for many shapes, each of which torch.compile may compile.
+    torch._dynamo.config.recompile_limit = 64
     return torch
 
 
