@@ -30,7 +30,7 @@ SMALLEST = (
 
 def program_of(f, *args):
     recording = specialised(f, args, {})
-    return Program(recording.graph, (), recording.constants, triangular=False)
+    return Program(recording.graph, recording.constants, triangular=False)
 
 
 # -- which elements are zero -----------------------------------------------------------------------
@@ -263,7 +263,9 @@ def test_infinity_in_the_triangle_itself_is_no_other_path():
 def test_report_says_how_much_is_computed():
     fast = cr.compile(lower_times)
     fast(np.ones((128, 128)), np.ones((128, 64)))
-    assert "product (128, 128) · (128, 64), BLAS, triangular: computes 62% of it" in fast.report()
+    (line,) = [line for line in fast.report().splitlines() if "product" in line]
+    assert "product (128, 128) · (128, 64)" in line
+    assert line.endswith(", triangular: computes 62% of it")
 
 
 def test_what_saves_little_is_left_alone():
