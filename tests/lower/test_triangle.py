@@ -5,7 +5,7 @@ import pytest
 
 import chainrule as cr
 from benchmarks.gmm import gmm_objective
-from chainrule.lower import arrange, contract, split, stream, triangle
+from chainrule.lower import arrange, contract, split, stream, tiles, triangle
 from chainrule.lower.build import Program
 from chainrule.lower.needed import Readers
 from chainrule.lower.zeros import Zeros
@@ -176,6 +176,17 @@ def test_mixture_in_tiles_and_chunks(size, argnums, monkeypatch):
         monkeypatch.setattr(module, name, value)
     fast = assert_same(likelihood, mixture(*size), argnums)
     assert min(shares(fast)) < 0.75
+
+
+@pytest.mark.parametrize("size", SIZES[1:4])
+@pytest.mark.parametrize("settings", [(), TILES])
+def test_mixture_by_blas(size, settings, monkeypatch):
+    """As on a machine with narrow registers."""
+    for module, name, value in settings:
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(tiles, "wide_registers", lambda: 0)
+    fast = assert_same(likelihood, mixture(*size), (0, 1, 2))
+    assert "BLAS, triangular" in fast.report()
 
 
 def products(make):

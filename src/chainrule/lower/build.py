@@ -57,7 +57,7 @@ class Program:
         self.results: list[Array] = [known[out] for out in graph.outputs]
         self.forbidden = builder.forbidden
         self.results += self.forbidden
-        self.cuts = cuts(self.outputs) if triangular else {}
+        self.cuts = cuts(builder.made.values(), self.outputs) if triangular else {}
         self.infinite = builder.infinite(self.cuts)
         self.results += self.infinite
         self.fallbacks = builder.fallbacks

@@ -8,7 +8,7 @@ for every k, memory has i before k: then a block of i is a block of the matrix t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -52,8 +52,10 @@ class Cut:
         return tuple(found)
 
 
-def cuts(outputs: Sequence[Value]) -> dict[Value, Cut]:
-    """Per product of which a part can be left out, how that is done."""
+def cuts(made: Iterable[Value], outputs: Sequence[Value]) -> dict[Value, Cut]:
+    """Per product of which a part can be left out, how that is done; they are among `made`."""
+    if not any(v.kind == "product" and _is_large(v) for v in made):
+        return {}
     zeros = Zeros()
     readers = Readers(outputs, zeros)
     found: dict[Value, Cut] = {}
