@@ -75,7 +75,6 @@ def gmm_objective(
     return likelihood - 0.5 * n * d * math.log(2 * math.pi) + prior - K * normal
 
 
-@cache
 def triangle(d: int) -> np.ndarray:
     """Where each entry of Q lies in [exp(q), l, 0]: l fills the triangle column by column."""
     columns, rows = np.triu_indices(d, 1)
@@ -83,6 +82,9 @@ def triangle(d: int) -> np.ndarray:
     place[rows, columns] = d + np.arange(len(rows))
     place[np.arange(d), np.arange(d)] = np.arange(d)
     return place
+
+
+places = cache(triangle)  # for those who run their code in every call
 
 
 def constant(n: int, d: int, K: int) -> float:
@@ -103,7 +105,7 @@ def in_jax(jax: Any) -> Callable:
         (n, d), K = x.shape, alphas.shape[0]
         q, lower = icf[:, :d], icf[:, d:]
         diagonal, log_det = jnp.exp(q), jnp.sum(q, 1)
-        Q = jnp.concatenate([diagonal, lower, jnp.zeros((K, 1))], 1)[:, triangle(d)]
+        Q = jnp.concatenate([diagonal, lower, jnp.zeros((K, 1))], 1)[:, places(d)]
         z = (x @ Q.reshape(K * d, d).T).reshape(n, K, d) - jnp.einsum("kij,kj->ki", Q, means)
         beta = alphas + log_det - 0.5 * jnp.sum(z * z, 2)
         prior = 0.5 * GAMMA**2 * (jnp.sum(diagonal**2) + jnp.sum(lower**2)) - M * jnp.sum(log_det)
@@ -121,7 +123,7 @@ def in_torch(torch: Any) -> Callable:
         q, lower = icf[:, :d], icf[:, d:]
         diagonal, log_det = torch.exp(q), torch.sum(q, 1)
         entries = torch.cat([diagonal, lower, torch.zeros((K, 1), dtype=x.dtype)], 1)
-        Q = entries[:, places[d]]
+        Q = entries[:, listed[d]]
         z = (x @ Q.reshape(K * d, d).T).reshape(n, K, d) - torch.einsum("kij,kj->ki", Q, means)
         beta = alphas + log_det - 0.5 * torch.sum(z * z, 2)
         squares = torch.sum(diagonal * diagonal) + torch.sum(lower * lower)
@@ -129,7 +131,7 @@ def in_torch(torch: Any) -> Callable:
         likelihood = torch.sum(torch.logsumexp(beta, 1)) - n * torch.logsumexp(alphas, 0)
         return likelihood + prior + constants[n, d, K]
 
-    places = {size.d: torch.tensor(triangle(size.d)) for size in SIZES}
+    listed = {size.d: torch.tensor(places(size.d)) for size in SIZES}
     constants = {size: constant(*size) for size in SIZES}  # dynamo does not follow SciPy
     return objective
 
@@ -157,7 +159,7 @@ def assembled(alphas: np.ndarray, means: np.ndarray, icf: np.ndarray) -> tuple:
     """Q, Qμ and α + Σq: all that the points must meet."""
     K, d = means.shape
     q, lower = icf[:, :d], icf[:, d:]
-    Q = np.concatenate([np.exp(q), lower, np.zeros((K, 1))], 1)[:, triangle(d)]
+    Q = np.concatenate([np.exp(q), lower, np.zeros((K, 1))], 1)[:, places(d)]
     return Q, np.einsum("kij,kj->ki", Q, means), alphas + q.sum(1)
 
 
@@ -174,7 +176,7 @@ def finished(
 ) -> tuple:
     """Value and gradients, from the sums over all points: work of the size of the parameters."""
     K, d = means.shape
-    diagonal, lower, place = np.exp(icf[:, :d]), icf[:, d:], triangle(d)
+    diagonal, lower, place = np.exp(icf[:, :d]), icf[:, d:], places(d)
     share = np.exp(alphas - alphas.max())
     total = share.sum()
     value -= n * (math.log(total) + alphas.max())

@@ -7,6 +7,8 @@ the same is computed for many points at once, and sums over classes need no sum 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from chainrule.lower.fuse import Kernel, Piece, Plan, Product, Step, root
 from chainrule.lower.loops import REGISTER
 from chainrule.lower.values import SINGLE, Value
@@ -15,24 +17,40 @@ SHORT, LONG = 16, 64  # extents
 FILLED = 0.9  # of all registers, enough to leave it as it is
 
 
-def arrange(plan: Plan) -> None:
-    """Put the first axis last where that is better, and nothing forbids it."""
-    bound = {root(v) for v in plan.outputs}
-    views: dict[Value, list[Value]] = {}  # of one memory, under all its shapes
+def arrange(plan: Plan, better: Collection[int] = ()) -> None:
+    """Put the first axis last where that is better, and nothing forbids it.
+
+    It is better for extents that are given, and where registers are filled better.
+    """
+    bound, views = bound_to_order(plan), seen_as(plan)
     for step in plan.steps:
-        bound |= set(_in_usual_order(step))
-    for v in plan.order:
-        views.setdefault(root(v), []).append(v)
-    for step in plan.steps:
-        for value in _written(step):
+        for value in written(step):
             seen = views.get(value, [value])
             same_rows = all(v.dims[:1] == value.dims[:1] for v in seen)
-            if value not in bound and same_rows and _better(seen):
+            if value not in bound and same_rows and _better(seen, better):
                 for v in seen:
-                    v.order = (*range(1, len(v.dims)), 0) if len(v.dims) > 1 else None
+                    if len(v.dims) > 1:
+                        v.order = (*(a for a in _order(v) if a != 0), 0)
 
 
-def _written(step: Step) -> list[Value]:
+def bound_to_order(plan: Plan) -> set[Value]:
+    """The memory that must have the usual order."""
+    bound = {root(v) for v in plan.outputs}
+    for step in plan.steps:
+        bound |= set(_in_usual_order(step))
+    return bound
+
+
+def seen_as(plan: Plan) -> dict[Value, list[Value]]:
+    """Per memory the values that it is, under all its shapes."""
+    views: dict[Value, list[Value]] = {}
+    for v in plan.order:
+        views.setdefault(root(v), []).append(v)
+    return views
+
+
+def written(step: Step) -> list[Value]:
+    """What a step writes in the order that is wanted."""
     if isinstance(step, Kernel):
         return [v for v in step.body if v.kind == "reduce" or v in step.stored]
     return [step.value] if isinstance(step, Product) and step.value.params[0] == 1 else []
@@ -50,12 +68,18 @@ def _in_usual_order(step: Step) -> list[Value]:
     return [root(a) for a, _ in step.value.args]
 
 
-def _better(seen: list[Value]) -> bool:
+def _better(seen: list[Value], better: Collection[int]) -> bool:
     """Whether some shape in which the memory is seen has rows that fill registers badly."""
-    shapes = [v.dims for v in seen if len(v.dims) > 1]
+    if seen[0].dims[:1] and seen[0].dims[0] in better:
+        return True
+    shapes = [v for v in seen if len(v.dims) > 1]
     if len(shapes) > 1 and seen[0].kind == "product":
-        shapes = [v.dims for v in seen[1:]]
-    return any(dims[0] >= LONG and _fills_badly(dims[-1], seen[0]) for dims in shapes)
+        shapes = seen[1:]
+    return any(v.dims[0] >= LONG and _fills_badly(v.dims[_order(v)[-1]], seen[0]) for v in shapes)
+
+
+def _order(v: Value) -> tuple[int, ...]:
+    return v.order or tuple(range(len(v.dims)))
 
 
 def _fills_badly(n: int, value: Value) -> bool:

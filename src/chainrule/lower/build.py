@@ -19,14 +19,24 @@ from chainrule.lower.arrays import Array, Call, Constant, NotLoweredError, dims_
 from chainrule.lower.convolve import Convolutions
 from chainrule.lower.indices import assigned, gathered, scattered
 from chainrule.lower.tape import TAPE
+from chainrule.lower.triangle import Cut, cuts, other_operand
 from chainrule.lower.values import KNOWN, Value, pointwise
 
 
 class Program:
     """What a graph becomes: its inputs in the order of the leaves, its outputs, and the calls."""
 
-    def __init__(self, graph: Graph, constants: Mapping[Node, np.ndarray] | None = None):
-        """`constants` are leaves of known value."""
+    def __init__(
+        self,
+        graph: Graph,
+        constants: Mapping[Node, np.ndarray] | None = None,
+        triangular: bool = True,
+    ):
+        """`constants` are leaves of known value.
+
+        `triangular`: zeros that are known may be left out of products, as long as what they would
+        be multiplied with is finite.
+        """
         self.graph = graph
         builder = Builder()
         known: dict[Node, Any] = {}
@@ -47,6 +57,9 @@ class Program:
         self.results: list[Array] = [known[out] for out in graph.outputs]
         self.forbidden = builder.forbidden
         self.results += self.forbidden
+        self.cuts = cuts(builder.made.values(), self.outputs) if triangular else {}
+        self.infinite = builder.infinite(self.cuts)
+        self.results += self.infinite
         self.fallbacks = builder.fallbacks
 
     @property
@@ -132,6 +145,15 @@ class Builder(Convolutions):
         self, x: Array, value: Array, arrays: tuple[Array, ...], template: Any
     ) -> Array | None:
         return assigned(self, x, value, arrays, template)
+
+    def infinite(self, found: Mapping[Value, Cut]) -> list[Array]:
+        """Per product that leaves out zeros, whether one of them meets an infinity or a NaN."""
+        met = [other_operand(v, cut) for v, cut in found.items() if cut.over == "summed"]
+        truths = []
+        for value in dict.fromkeys(met):
+            finite = self.map("isfinite", Array(value, value.dims))
+            truths.append(self.reduce("any", self.map("logical_not", finite), None, False))
+        return truths
 
     def forbid(self, truth: Array) -> None:
         """The results hold only where this is false."""

@@ -19,7 +19,7 @@ BYTES_PER_SECOND = 10e9
 def flops(step: Step) -> int:
     """Operations on numbers."""
     if isinstance(step, Product):
-        return 2 * prod(step.value.params)
+        return int(2 * prod(step.value.params) * step.share)
     if isinstance(step, Scatter):
         return step.value.args[1][0].size
     if isinstance(step, Scan):

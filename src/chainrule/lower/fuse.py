@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from chainrule.lower.arrays import Call, Move
 from chainrule.lower.tape import TAPE, Tape
@@ -62,11 +62,21 @@ class Piece:
     added: bool = False
 
 
+class Box(NamedTuple):
+    """A part of a product: from where to where; None is all of it, and a sum of nothing is zero."""
+
+    rows: tuple[int, int] | None = None
+    columns: tuple[int, int] | None = None
+    summed: tuple[int, int] | None = None
+
+
 @dataclass(eq=False)
 class Product:
-    """A product by BLAS."""
+    """A product by BLAS: of its `boxes`, which are a `share` of all multiplications."""
 
     value: Value
+    boxes: tuple[Box, ...] = (Box(),)
+    share: float = 1.0
 
 
 @dataclass(eq=False)

@@ -15,12 +15,14 @@ class Frame:
     """Where the code of a step finds its values, and which part of all rows it is about.
 
     `locate` gives the slot of the table, the offset in bytes, and the bytes from one row and from
-    one chunk of a value to the next.  `totals` are the sums that go on from tile to tile.
+    one chunk of a value to the next.  `totals` are the sums that go on from tile to tile, and
+    `axis` is what the region says of the step.
     """
 
     locate: Callable[[Value], tuple[int, int, int, int]]
     totals: Collection[Value] = ()
     chunk_rows: int = 0
+    axis: int | None = None
 
     def pointer(self, code: Code, value: Value, first: int = 0) -> str:
         """The address of a value, some bytes on."""

@@ -27,6 +27,7 @@ from chainrule.lower.scatter import scatter_function
 from chainrule.lower.split import split
 from chainrule.lower.stream import Region, resize, streamed
 from chainrule.lower.tape_code import tape_function
+from chainrule.lower.triangle import cut_products
 from chainrule.lower.values import Value
 
 MOST_COPIES = 12
@@ -58,7 +59,7 @@ class Module:
 def module_of(program: Program) -> Module:
     """Fuse, stream, plan memory, and write the code."""
     plan = fused(program.outputs)
-    arrange(plan)
+    arrange(plan, cut_products(plan, program.cuts))
     streamed(plan)
     split(plan)
     memory = planned(plan, program.inputs)
@@ -146,7 +147,10 @@ class _Writer:
         if region is None:
             return Frame(lambda v: (*locate(v), 0, 0))
         return Frame(
-            lambda v: (*locate(v), *region.apart(step, v)), region.totals, region.chunk_rows
+            lambda v: (*locate(v), *region.apart(step, v)),
+            region.totals,
+            region.chunk_rows,
+            region.axis[step],
         )
 
     def text(self) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chainrule.lower.fuse import Product, matrix_strides
+from chainrule.lower.boxes import write_boxes
+from chainrule.lower.fuse import Box, Product, matrix_strides
 from chainrule.lower.lanes import Frame
 from chainrule.lower.scalars import Code
 from chainrule.lower.tiles import Matrices, write_product
@@ -105,7 +106,9 @@ def product_function(name: str, step: Product, frame: Frame) -> Code:
     pointers = [frame.pointer(code, operand, first * size) for operand, first in firsts]
     begins = frame.begins(code) if value in frame.totals else "true"
     apart = [size * n for n in given.batches]
-    if given.matrices.fit:
+    if len(step.boxes) > 1:
+        _in_boxes(code, step, frame, pointers, begins)
+    elif given.matrices.fit:
         _written_out(code, given.matrices, pointers, begins, batch, apart)
     else:
         _by_blas(code, given.matrices, pointers, begins, batch, apart)
@@ -135,6 +138,47 @@ def _by_blas(
         _in_parts(code, m.kind, pointers, steps, (m.summed, part), along, start)
     else:
         _call(code, m.kind, *pointers)
+
+
+def _in_boxes(code: Code, step: Product, frame: Frame, pointers: list[str], begins: str) -> None:
+    """The parts of a product that are computed, one after the other.
+
+    One that is limited along the axis that is done by tiles is as long as the tile has it to be:
+    such a length is known to BLAS alone.
+    """
+    m, boxes = operands_of(step.value).matrices, step.boxes
+    tiled = {None: None, 0: 0, 1: 2}[frame.axis]
+    if step.value.order is not None:
+        boxes = tuple(Box(box.columns, box.rows, box.summed) for box in boxes)
+        tiled = 1 if tiled == 0 else tiled
+    fixed = tiled is None or all(box[tiled] is None for box in boxes)
+    if m.fit and fixed:
+        write_boxes(code, m, boxes, pointers, begins)
+        return
+    layouts = _layout(m.a), _layout(m.b)
+    start = _settings(code, m, layouts, begins)
+    size, of = (8 if m.kind == "f64" else 4), code.type(m.kind, 1)
+    apart = ([m.a[0], 0, m.c], [0, m.b[1], 1], [m.a[1], m.b[0], 0])  # in a, b and c
+    for box in boxes:
+        moved = pointers
+        for axis, (limits, extent) in enumerate(zip(box, m.extents, strict=True)):
+            first, length = _span(code, limits, extent, axis == tiled)
+            code.line(f"store i32 {length}, ptr %{'nmk'[axis]}")
+            moved = _moved(code, moved, first, [n * size for n in apart[axis]])
+        code.line(f"store {of} {start}, ptr %beta")
+        _call(code, m.kind, *moved)
+
+
+def _span(code: Code, limits: tuple[int, int] | None, extent: int, tiled: bool) -> tuple[str, str]:
+    """From where, and how long a part is; of an axis that is done by tiles, in this tile."""
+    first, after = limits or (0, extent)
+    if not tiled or limits is None:
+        return str(first), str(after - first)
+    begin, end = code.put(f"sub i64 {first}, %row"), code.put(f"sub i64 {after}, %row")
+    begin = code.intrinsic("smax", "i64", 1, begin, "0")
+    end = code.intrinsic("smin", "i64", 1, end, str(extent))
+    length = code.intrinsic("smax", "i64", 1, code.put(f"sub i64 {end}, {begin}"), "0")
+    return begin, code.put(f"trunc i64 {length} to i32")
 
 
 def _written_out(

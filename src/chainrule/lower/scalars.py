@@ -128,6 +128,12 @@ class Code:
         self.enter(done)
         return found
 
+    def buffer(self, count: int, element: str) -> str:
+        """Memory on the stack for so many elements."""
+        name = self.fresh()
+        self.taken.append(f"  {name} = alloca [{count} x {element}], align 64")
+        return name
+
     def as_step(self, name: str) -> None:
         """Make the lines a function of operands, row and chunk; `step_lines` calls it."""
         self.name = name

@@ -35,6 +35,10 @@ class Matrices:
     c: int  # from row to row
 
     @property
+    def extents(self) -> tuple[int, int, int]:
+        return self.rows, self.columns, self.summed
+
+    @property
     def lanes(self) -> int:
         return REGISTER // (8 if self.kind == "f64" else 4)
 
@@ -44,11 +48,15 @@ class Matrices:
         return wide_registers() > SUMS and (self.b[1] == 1 or self.rows >= TURNED)
 
 
-def write_product(code: Code, m: Matrices, pointers: Sequence[str], begins: str) -> None:
-    """The product of the matrices at (a, b, c); unless it begins, it is added to what is there."""
-    vectors = min(VECTORS, -(-m.columns // m.lanes))
-    width = vectors * m.lanes
-    block = _Blocks(code, m, pointers, begins, width)
+def write_product(
+    code: Code, m: Matrices, pointers: Sequence[str], begins: str, copy: str = ""
+) -> None:
+    """The product of the matrices at (a, b, c); unless it begins, it is added to what is there.
+
+    `copy` is memory of `copied` elements, if there is some already.
+    """
+    width = _width(m)
+    block = _Blocks(code, m, pointers, begins, width, copy)
 
     def depth(k: str, names: list[str]) -> list[str]:
         block.depth(code.put(f"mul i64 {k}, {DEPTH}"))
@@ -59,6 +67,17 @@ def write_product(code: Code, m: Matrices, pointers: Sequence[str], begins: str)
         code.loop("0", str(-(-m.summed // DEPTH)), [], depth)
     else:
         _panels(code, m, block, width)
+
+
+def _width(m: Matrices) -> int:
+    return min(VECTORS, -(-m.columns // m.lanes)) * m.lanes
+
+
+def copied(m: Matrices) -> int:
+    """How many elements of B are copied at a time."""
+    if m.rows < COPIED and m.b[1] == 1:
+        return 0
+    return -(-min(m.summed, 2 * DEPTH) // m.lanes) * m.lanes * _width(m)
 
 
 def _panels(code: Code, m: Matrices, block: _Blocks, width: int) -> None:
@@ -97,7 +116,15 @@ def _height(rows: int, most: int) -> int:
 class _Blocks:
     """Writes blocks of one product."""
 
-    def __init__(self, code: Code, m: Matrices, pointers: Sequence[str], begins: str, width: int):
+    def __init__(
+        self,
+        code: Code,
+        m: Matrices,
+        pointers: Sequence[str],
+        begins: str,
+        width: int,
+        copy: str,
+    ):
         self.code, self.m, self.begins, self.given = code, m, begins, begins
         self.a, self.b, self.c = pointers
         self.size = 8 if m.kind == "f64" else 4
@@ -105,11 +132,8 @@ class _Blocks:
         self.element = code.type(m.kind, 1)
         self.first, self.summed = "0", str(m.summed)
         self.copy, self.width = "", width
-        if m.rows >= COPIED or m.b[1] != 1:
-            self.copy = code.fresh()
-            deepest = -(-min(m.summed, 2 * DEPTH) // m.lanes) * m.lanes
-            count = deepest * width
-            code.taken.append(f"  {self.copy} = alloca [{count} x {self.element}], align 64")
+        if copied(m):
+            self.copy = copy or code.buffer(copied(m), self.element)
 
     def depth(self, first: str) -> None:
         """Walk through a part of the summed axis, from there on."""

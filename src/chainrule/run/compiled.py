@@ -40,6 +40,7 @@ class Variant:
         donated: Sequence[int] = (),
         recorded: float = 0.0,
         reassociate: bool = False,
+        triangular: bool = True,
     ):
         start = perf_counter()
         self.recording = recording
@@ -48,12 +49,15 @@ class Variant:
         guards = [g.node for g in recording.guards]
         self.optimised = optimised(recording.graph, guards, recording.constants, reassociate)
         graph = self.optimised.graph
-        self.program = Program(graph, self.optimised.constants)
+        self.program = Program(graph, self.optimised.constants, triangular)
+        self.triangular = triangular
         live = {n: recording.live[n] for n in graph.captured if n in recording.live}
         self.live = list(live.values())
         self.live_forms = [(n.shape, n.dtype) for n in live]
         self.expected = [g.value for g in recording.guards]
-        self.expected += [np.array(False) for _ in self.program.forbidden]
+        self.expected += [
+            np.array(False) for _ in (*self.program.forbidden, *self.program.infinite)
+        ]
         self.count = len(recording.graph.outputs)
         self.run = Executable(self.program)
         self.direct = direct_call(self, given, donated) if self.run.builtin is not None else None
@@ -75,13 +79,16 @@ class Variant:
         """The result of the call that was recorded: whatever the guards say, this is its path.
 
         What Python read then was rounded by NumPy; what is compared with it later will be rounded
-        as here.
+        as here.  MISS where known zeros must not be left out, since they meet an infinity.
         """
         outputs = self._outputs(leaves)
         for expected, found in zip(self.expected, outputs[self.count :], strict=True):
             if expected.dtype.kind in "fc":
                 expected[...] = found
-        if any(np.any(truth) for truth in outputs[len(outputs) - len(self.program.forbidden) :]):
+        end = len(outputs) - len(self.program.infinite)
+        if any(map(np.any, outputs[end:])):
+            return MISS
+        if any(map(np.any, outputs[end - len(self.program.forbidden) : end])):
             raise CompileError(
                 "an index depends on how a number is rounded: machine code rounds it out of range."
                 "\n  np.clip the index."
@@ -171,16 +178,26 @@ class Compiled:
         objects = watch(tuple(v for v in flatten(every)[0] if not _is_value(v)))
         live = list(recording.live.values())
         contents = Contents(self.outside.arrays(), live, recording.variables)
-        variant = Variant(recording, every, objects, contents, self.donate, spent, self.reassociate)
-        found = variant.first(leaves)
-        variants.setdefault(key, []).insert(0, variant)
-        self._prefer(variant, variants)
+        made = recording, every, objects, contents, self.donate, spent, self.reassociate
+        known = variants.setdefault(key, [])
+        found = MISS
+        if not any(v.program.infinite and same_recording(v.recording, recording) for v in known):
+            variant = Variant(*made)
+            found = variant.first(leaves)
+            known.insert(0, variant)
+            self._prefer(variant, variants)
+        if found is MISS:
+            known.append(Variant(*made, triangular=False))
+            found = known[-1].first(leaves)
         return found
 
     def _prefer(self, variant: Variant, variants: Variants) -> None:
-        """Try this path first, unless something outside was rebound meanwhile."""
+        """Try this path first, unless something outside was rebound meanwhile.
+
+        One that is there for infinities alone is tried last, since it is slower.
+        """
         with self._lock:
-            if variants is self.variants:
+            if variants is self.variants and variant.triangular:
                 self.direct = variant.direct
 
     @staticmethod

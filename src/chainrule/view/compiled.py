@@ -98,7 +98,8 @@ def _step_text(k: int, step: Any, nest: Nest | None) -> str:
         batch, rows, columns, summed = step.value.params
         each = f"{batch} × " if batch > 1 else ""
         how = "in registers" if operands_of(step.value).matrices.fit else "BLAS"
-        return f"{head}product {each}({rows}, {summed}) · ({summed}, {columns}), {how}"
+        part = f", triangular: computes {step.share:.0%} of it" if step.share < 1 else ""
+        return f"{head}product {each}({rows}, {summed}) · ({summed}, {columns}), {how}{part}"
     if isinstance(step, Scatter):
         return f"{head}scatter of {step.value.args[1][0].size:,} elements, in order"
     if isinstance(step, Scan):
