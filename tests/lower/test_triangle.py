@@ -20,7 +20,6 @@ SQUARE = np.random.default_rng(0).normal(size=(N, N))
 TILES = (
     (stream, "LEAST_ROWS", 2), (stream, "WORTH", 0), (stream, "CACHE", 64),
     (split, "CHUNK_SECONDS", 1e-30), (split, "ADDING_UP", 1e30), (split, "ROWS", 1),
-    (split, "PRODUCT_ROWS", 1),
 )  # fmt: skip
 SMALLEST = (
     (triangle, "LEAST", 0), (triangle, "WORTH", 1e-9), (triangle, "LEAST_WIDTH", 1),

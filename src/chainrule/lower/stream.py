@@ -273,15 +273,19 @@ def _localised(
     per_row = (kept + sum(v.nbytes for v in readers)) // region.rows
     if not kept + again or not per_row:
         return 0
-    least = max((least_rows(s.value) for s in tiled if isinstance(s, Product)), default=8)
+    products = [s for s in tiled if isinstance(s, Product)]
+    least = max((least_rows(s.value, region.axis[s]) for s in products), default=8)
     region.tile = _tile(region.rows, CACHE // per_row, least)
     return (kept + again) // region.rows * (region.rows - region.tile)
 
 
-def least_rows(product: Value) -> int:
-    """Rows from which on a product is worth a call: it goes through all of its other operand."""
-    _, _, columns, summed = product.params
-    large = columns * summed * product.dtype.itemsize > CACHE
+def least_rows(product: Value, axis: int = 0) -> int:
+    """Rows from which on a product is worth a call: it goes through all of its other operand.
+
+    One that sums over the rows goes through all of its result.
+    """
+    _, rows, columns, summed = product.params
+    large = columns * (rows if axis == 1 else summed) * product.dtype.itemsize > CACHE
     return 4 * LEAST_ROWS if large else LEAST_ROWS
 
 
