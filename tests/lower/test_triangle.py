@@ -199,6 +199,20 @@ def products(make):
     ]
 
 
+@pytest.mark.parametrize("narrow", [False, True])
+def test_rows_of_nothing_but_zeros(narrow, monkeypatch):
+    if narrow:
+        monkeypatch.setattr(tiles, "wide_registers", lambda: 0)
+    rng = np.random.default_rng(0)
+    m, x = rng.normal(size=(150, 150)), rng.normal(size=(150, 70))
+    fast = cr.compile(lambda m, x: np.tril(m, -80) @ x)
+    for _ in range(2):
+        found = fast(m, x)
+        np.testing.assert_allclose(found, np.tril(m, -80) @ x, rtol=1e-12, atol=1e-12)
+        found[...] = np.nan  # whose memory the next result may have
+        del found
+
+
 @pytest.mark.parametrize("make", [np.tril, np.triu, lambda m: np.tril(np.triu(m, -9), 5)])
 @pytest.mark.parametrize("which", range(5))
 @pytest.mark.parametrize("settings", [(), TILES])
