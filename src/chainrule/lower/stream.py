@@ -18,6 +18,7 @@ from chainrule.lower.values import Access, Dim, Value
 
 LEAST_ROWS = 64
 CACHE = 2**20  # bytes that one tile may take
+NEAR = 2**23  # bytes that are still found in a cache of several cores
 WORTH = 2**19  # bytes that must be saved
 NEVER = -1
 
@@ -275,6 +276,8 @@ def _localised(
         return 0
     products = [s for s in tiled if isinstance(s, Product)]
     least = max((least_rows(s.value, region.axis[s]) for s in products), default=8)
+    # More than the least rows of any product only where these stay near the processor, too.
+    least = min(least, max(LEAST_ROWS, NEAR // per_row))
     region.tile = _tile(region.rows, CACHE // per_row, least)
     return (kept + again) // region.rows * (region.rows - region.tile)
 
