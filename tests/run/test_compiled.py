@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import chainrule as cr
+import chainrule.numpy as crnp
 from chainrule.core.containers import flatten, map_leaves
 
 pytest.importorskip("llvmlite")
@@ -1139,3 +1140,15 @@ def test_the_gradient_of_a_deep_chain():
         return x
 
     np.testing.assert_allclose(cr.compile(cr.grad(chain))(0.3), cr.grad(chain)(0.3), rtol=1e-12)
+
+
+def test_an_array_made_inside_is_assigned_to():
+    below = np.tril_indices(3)
+
+    def f(x):
+        out = crnp.zeros((3, 3))
+        out[below] = x[below]
+        return out
+
+    x = np.arange(9.0).reshape(3, 3)
+    np.testing.assert_array_equal(cr.compile(f)(x), np.tril(x))

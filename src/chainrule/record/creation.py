@@ -133,7 +133,8 @@ def looking_into_lists(function: Any) -> Any:
 def assignable(value: np.ndarray) -> Any:
     """A new array; inside a differentiated function a Variable, so that `a[i] = x` is recorded."""
     state = current.get()
-    if not state.inside or value.dtype.kind not in "fc":
+    recorded = state.inside or state.tracing is not None
+    if not recorded or value.dtype.kind not in "fc":
         return value
     args = () if state.tracing is not None else None
     attrs = {"value": value}
