@@ -22,7 +22,7 @@ from chainrule.lower.fuse import (
     root,
 )
 from chainrule.lower.scalars import LOCAL
-from chainrule.lower.values import Value
+from chainrule.lower.values import Value, pointwise
 
 ALIGNMENT = 64
 
@@ -83,16 +83,40 @@ def _allocate(memory: Memory, plan: Plan, made: dict[Value, int], last: dict[Val
     entering, leaving = _by_step(made), _by_step(last)
     local = {v for region in plan.regions for v in region.local}
     arenas = {0: _Arena(), LOCAL: _Arena()}
-    for k in range(len(plan.steps)):
+    for k, step in enumerate(plan.steps):
+        taken = set()
+        for value, old in _in_place(step) if isinstance(step, Kernel) else ():
+            place = memory.slots.get(old, (1, 0))  # inputs, outputs and constants stay as they are
+            free = old not in taken and value not in memory.slots and place[0] in arenas
+            if free and made[value] == k == last[old] and (value in local) == (old in local):
+                memory.slots[value] = place
+                taken.add(old)
         for value in entering.get(k, ()):
             if value not in memory.slots:
                 slot = LOCAL if value in local else 0
                 memory.slots[value] = (slot, arenas[slot].take(max(value.nbytes, 1)))
         for value in leaving.get(k, ()):
-            if value in made and memory.slots[value][0] in arenas:
+            if value in made and value not in taken and memory.slots[value][0] in arenas:
                 slot, offset = memory.slots[value]
                 arenas[slot].give(offset, max(value.nbytes, 1))
     memory.arena, memory.local = arenas[0].top, arenas[LOCAL].top
+
+
+def _in_place(kernel: Kernel) -> list[tuple[Value, Value]]:
+    """What is stored, and what it may be stored over: it is read at the same index alone.
+
+    In a kernel everything at an index is read before anything is written there.
+    """
+    here = pointwise(len(kernel.dims))
+    elsewhere = {root(a) for _, _, a, access in kernel.reads() if access != here}
+    elsewhere |= {root(a) for v, i, a, _ in kernel.reads() if v.params == "take" and i == 0}
+    old = [a for _, _, a, _ in kernel.reads() if root(a) is a and a not in elsewhere]
+    return [
+        (value, a)
+        for value in kernel.stored
+        for a in dict.fromkeys(old)
+        if (a.dims, a.order, a.dtype.itemsize) == (value.dims, value.order, value.dtype.itemsize)
+    ]
 
 
 def _by_step(steps: dict[Value, int]) -> dict[int, list[Value]]:
