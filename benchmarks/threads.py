@@ -73,7 +73,7 @@ def table(rows: dict[str, dict], machine: str) -> str:
         "",
         "Made by `python -m benchmarks.threads`: milliseconds, and in brackets the speed-up.",
         "",
-        f"| program | {' | '.join(f'{c} threads' for c in counts)} | different results |",
+        f"| program, threads: | {' | '.join(map(str, counts))} | different results |",
         f"| --- | {' | '.join('--:' for _ in counts)} | --: |",
     ]
     for name, row in rows.items():

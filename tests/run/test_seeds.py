@@ -7,6 +7,7 @@ import chainrule as cr
 from tests.agree.compiled import assert_agrees
 from tests.seeds.test_row02_contributions import composed
 from tests.seeds.test_row07_traversal_order import shared
+from tests.seeds.test_rows03_to_06_small_graphs import Gauss
 from tests.seeds.test_rows12_and_13_network import K, V, W, b, d, gamma, m, network, x, y
 from tests.seeds.test_rows15_to_19_gates import Multiply, intermediates, worked
 from tests.seeds.test_rows23_to_25_chains import diamond
@@ -32,18 +33,6 @@ def test_the_numbers_of_the_notes(name):
     fast = cr.compile(cr.value_and_grad(f, tuple(range(len(at)))))
     for _ in range(2):
         assert fast(*at) == (value, gradient)
-
-
-class Gauss(cr.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return np.exp(-x * x)
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved
-        return -2 * x * np.exp(-x * x) * g
 
 
 def chain(x):

@@ -12,6 +12,7 @@ wait for memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from chainrule.lower.kinds import Kind
 from chainrule.lower.scalars import SCALARS, Code
@@ -138,7 +139,7 @@ class _Body:
         code, dtype, slots = self.code, self.kind.operands[j], self.slots(j)
         if self.block is not None and dtype == DOUBLE and not self.back:
             same = code.put(f"icmp eq i64 {slots[0]}, {self.block.held}")
-            load = lambda: _load(code, "%values", slots[0], "f64")  # noqa: E731
+            load = partial(_load, code, "%values", slots[0], "f64")
             return self.block.either(same, self.block.last, load)
         numbers = [_load(code, "%values", slot, KNOWN[dtype]) for slot in slots]
         return numbers[0] if self.lanes == 1 else _vector(code, numbers)
