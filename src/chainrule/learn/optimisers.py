@@ -205,7 +205,7 @@ def _given_rate(name: str, rate: Any) -> Schedule:
             f"{name}(rate={rate!r}): must be a number, not negative, or a schedule: a function of "
             "the step number, as chainrule.learn.cosine(0.1, steps=1000)"
         )
-    return constant(rate)
+    return constant(float(rate))
 
 
 def _fraction(name: str, **numbers: float) -> None:
