@@ -22,7 +22,7 @@ def constant(rate: float) -> Schedule:
 
 
 def inverse_time(rate: float, decay: float) -> Schedule:
-    """η(t) = rate / (1 + decay · t): its sum diverges, that of its squares not (Robbins & Monro)."""
+    """η(t) = rate / (1 + decay · t): the sum diverges, that of squares not (Robbins & Monro)."""
     _positive("inverse_time", rate=rate, decay=decay)
     return lambda t: rate / (1.0 + decay * t)
 
