@@ -34,11 +34,10 @@ def lstm(params: Any, x: Any, state: Any = None) -> tuple[Any, tuple[Any, Any]]:
     et al. 2000).  A state that is not given is 0.
     """
     units = params["recurrent"].shape[0]
-    given, (h, c) = _prepared("lstm", params, x, state, 2)
+    h, c = _first_state("lstm", params, x, state, 2)
     outputs = []
     for t in range(np.shape(x)[-2]):
-        gates = given[..., t, :] + h @ params["recurrent"]
-        i, f, g, o = _gates(gates, units)
+        i, f, g, o = _gates(_given(params, x, t) + h @ params["recurrent"], units)
         c = cr.expit(f) * c + cr.expit(i) * np.tanh(g)
         h = cr.expit(o) * np.tanh(c)
         outputs.append(h)
@@ -68,10 +67,10 @@ def gru(params: Any, x: Any, state: Any = None) -> tuple[Any, Any]:
     2014; the reset gate is applied after the product, as in PyTorch).
     """
     units = params["recurrent"].shape[0]
-    given, (h,) = _prepared("gru", params, x, None if state is None else (state,), 1)
+    (h,) = _first_state("gru", params, x, None if state is None else (state,), 1)
     outputs = []
     for t in range(np.shape(x)[-2]):
-        r, z, a = _gates(given[..., t, :], units)
+        r, z, a = _gates(_given(params, x, t), units)
         own = h @ params["recurrent"] + params["recurrent_bias"]
         own_r, own_z, b = _gates(own, units)
         r, z = cr.expit(r + own_r), cr.expit(z + own_z)
@@ -99,8 +98,17 @@ def _gates(x: Any, units: int) -> list[Any]:
     return [x[..., at : at + units] for at in range(0, np.shape(x)[-1], units)]
 
 
-def _prepared(name: str, params: Any, x: Any, state: Any, count: int) -> tuple[Any, Any]:
-    """What the inputs add to the gates at all times at once, and the first state."""
+def _given(params: Any, x: Any, t: int) -> Any:
+    """What the inputs add to the gates at a time.
+
+    One product for all times would be cut into T pieces, and the adjoint of each is as long as the
+    whole: the gradient would take T² time.
+    """
+    return x[..., t, :] @ params["input"] + params["bias"]
+
+
+def _first_state(name: str, params: Any, x: Any, state: Any, count: int) -> Any:
+    """The state given, or 0."""
     shape, inputs = tuple(np.shape(x)), params["input"].shape[0]
     if len(shape) < 2 or shape[-1] != inputs or not shape[-2]:
         raise cr.ShapeError(
@@ -112,4 +120,4 @@ def _prepared(name: str, params: Any, x: Any, state: Any, count: int) -> tuple[A
     for part in state:
         if tuple(np.shape(part)) != h:
             raise cr.ShapeError(f"{name} of {shape}: a state is {h}, got {tuple(np.shape(part))}")
-    return x @ params["input"] + params["bias"], state
+    return state
