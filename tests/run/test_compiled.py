@@ -1012,7 +1012,7 @@ def test_a_donated_number_stays_on_the_short_way():
     for turn in range(6):
         assert fast.direct is not None
         p = fast.direct((p,))
-        close(p, {"w": X * 0.5 ** (turn + 2), "n": turn + 2.0})
+        close(p, {"w": X * 0.5 ** (turn + 2), "n": np.float64(turn + 2)})
 
 
 @pytest.mark.parametrize("again", ["the same", "crossed", "one twice", "a view"])

@@ -57,6 +57,7 @@ def embedding(params: Any, indices: Any) -> Any:
     what = f"embedding of {tuple(indices.shape)} in a table of {tuple(table.shape)}"
     if indices.dtype.kind not in "iu":
         raise cr.DTypeError(f"{what}: indices are whole numbers, got {indices.dtype}")
+    indices = indices.astype(np.int64)  # machine code has no narrower ones
     if np.any((indices < 0) | (indices >= table.shape[0])):
         raise cr.OutOfRangeError(
             f"{what}: indices go from {np.min(indices)} to {np.max(indices)}, the rows are "
