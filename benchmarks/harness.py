@@ -260,9 +260,11 @@ def _weigh(workload: str, variant: str, case: Case, options: Options, warm_up: s
     By default glibc moves that threshold while it runs. Measured with torch on `needless nodes`,
     which keeps 3 tensors alive: 48 to 801 MB resident in identical runs by default, always 16–17 MB
     with the threshold fixed. We compare what libraries keep, not how a heap fragments. Timed runs
-    leave the allocator alone.
+    leave the allocator alone.  Nothing is taken from a cache of compiled code: the warm-up then
+    loads the compiler itself.
     """
-    with Process(workload, variant, options, MALLOC_MMAP_THRESHOLD_="131072") as process:
+    fixed = {"MALLOC_MMAP_THRESHOLD_": "131072", "CHAINRULE_CACHE": "off"}
+    with Process(workload, variant, options, **fixed) as process:
         return process.ask(do="memory", case=case.name, warm_up=warm_up)
 
 

@@ -5,6 +5,10 @@ Compiled code goes into a cache of its own, not into the developer's.
 
 import os
 
+# One thread per test process: pytest already runs one process per core, and pages show the memory
+# of one thread.  Before anything imports NumPy.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 

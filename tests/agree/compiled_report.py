@@ -2,18 +2,22 @@
 
     PYTHONPATH=src python -m tests.agree.compiled_report
 
-takes an hour on one core, and writes benchmarks/results/compiled_agreement.*
+takes some hours of all cores together, and writes benchmarks/results/compiled_agreement.*
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import platform
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,7 @@ from tests.agree.report import twice, versions
 from tests.ops.table import case_of
 
 OUT = Path("benchmarks/results/compiled_agreement")
+Part = tuple[int, int | None, int]  # first, end, and how many further the next one is
 Named = tuple[str, Callable[..., Any], list[Any]]  # a function, and a point to compare it at
 
 
@@ -45,8 +50,8 @@ class Row:
     without: dict[str, int] = field(default_factory=dict)  # why some have no such derivative
     disagreements: list[str] = field(default_factory=list)
 
-    def pass_over(self, why: str) -> None:
-        self.without[why] = self.without.get(why, 0) + 1
+    def pass_over(self, why: str, times: int = 1) -> None:
+        self.without[why] = self.without.get(why, 0) + times
 
     def add(self, name: str, found: Agreement) -> None:
         self.cases += 1
@@ -62,25 +67,44 @@ class Row:
         if not found.agrees:
             self.disagreements.append(f"{name}: {found}")
 
+    def join(self, other: Row) -> None:
+        """Take in what was seen of other functions."""
+        self.cases += other.cases
+        self.entries += other.entries
+        if other.relative > self.relative:
+            self.relative, self.furthest = other.relative, other.furthest
+        self.narrow = max(self.narrow, other.narrow)
+        self.beyond += other.beyond
+        self.beyond_in += other.beyond_in
+        if other.roundings > self.roundings:
+            self.roundings, self.most_moved = other.roundings, other.most_moved
+        for why, times in other.without.items():
+            self.pass_over(why, times)
+        self.disagreements += other.disagreements
 
-def table_cases(row: Row) -> Iterator[Named]:
-    """Every sample and edge of every op that has this derivative."""
-    for op in cr.OPS.values():
-        for i, sample in enumerate((*op.samples(), *(op.edges() if op.edges else ()))):
-            case = case_of(op, sample)
-            try:
-                f = derivative(case, row.order)
-                if f is None or not (case.places and f(*case.point)):
-                    row.pass_over("no floating-point input or result")
-                    continue
-            except cr.ChainruleError as error:
-                row.pass_over(str(error).splitlines()[0])
+
+def table_cases(row: Row, part: Part) -> Iterator[Named]:
+    """Samples and edges of every op that have this derivative."""
+    every = (
+        (op, i, sample)
+        for op in cr.OPS.values()
+        for i, sample in enumerate((*op.samples(), *(op.edges() if op.edges else ())))
+    )
+    for op, i, sample in islice(every, *part):
+        case = case_of(op, sample)
+        try:
+            f = derivative(case, row.order)
+            if f is None or not (case.places and f(*case.point)):
+                row.pass_over("no floating-point input or result")
                 continue
-            yield f"{op.name}-{i}", f, case.point
+        except cr.ChainruleError as error:
+            row.pass_over(str(error).splitlines()[0])
+            continue
+        yield f"{op.name}-{i}", f, case.point
 
 
-def program_cases(row: Row, numbers: range) -> Iterator[Named]:
-    for number in numbers:
+def program_cases(row: Row, part: Part) -> Iterator[Named]:
+    for number in range(*part):
         program = generate(number)
         if row.order > 1 and not twice(program):
             row.pass_over("a step has only a first derivative")
@@ -88,15 +112,18 @@ def program_cases(row: Row, numbers: range) -> Iterator[Named]:
         yield f"program {number}", program_derivative(program, row.order), [list(program.inputs)]
 
 
-def filled(row: Row, cases: Iterator[Named]) -> Row:
+CASES = {"op table": table_cases, "random programs": program_cases}
+
+
+def filled(what: str, order: int, part: Part) -> Row:
     """Compare all of them; an exception counts as a disagreement and does not end the run."""
-    for name, f, point in cases:
+    warnings.simplefilter("ignore")  # NumPy's, of samples at the edge of a domain
+    row = Row(what, order)
+    for name, f, point in CASES[what](row, part):
         try:
             row.add(name, compared(f, *point))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is to be reported
             row.disagreements.append(f"{name}: {type(error).__name__}: {error}")
-        if row.cases % 100 == 0:
-            sys.stderr.write(f"{row.what}, order {row.order}: {row.cases}\n")
     return row
 
 
@@ -151,17 +178,32 @@ def main() -> None:
     parser.add_argument("--programs", type=int, default=2000)
     parser.add_argument("--every", type=int, nargs=3, default=[1, 1, 1], metavar="K")
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    warnings.simplefilter("ignore")  # NumPy's, of samples at the edge of a domain
-    rows = [Row("op table", order) for order in range(4)]
-    cases = [table_cases(row) for row in rows]
-    for order, every in enumerate(options.every, 1):
-        rows.append(Row("random programs", order))
-        cases.append(program_cases(rows[-1], range(0, options.programs, every)))
-    for row, each in zip(rows, cases, strict=True):
-        filled(row, each)
-        write(rows, options.out)
+    asked: list[tuple[str, int, int | None, int]] = [("op table", n, None, 1) for n in range(4)]
+    asked += [
+        ("random programs", order, options.programs, every)
+        for order, every in enumerate(options.every, 1)
+    ]
+    fresh = multiprocessing.get_context("spawn")
+    rows: list[Row] = []
+    with ProcessPoolExecutor(options.processes, fresh) as pool:
+        for what, order, end, every in asked:
+            shares = 8 * options.processes  # small ones, so that all are done at about one time
+            parts = [(i * every, end, shares * every) for i in range(shares)]
+            done = pool.map(filled, *zip(*[(what, order, part) for part in parts], strict=True))
+            rows.append(joined(what, order, done))
+            write(rows, options.out)
+            sys.stderr.write(f"{what}, order {order}: {rows[-1].cases} done\n")
     sys.exit(1 if any(row.disagreements for row in rows) else 0)
+
+
+def joined(what: str, order: int, parts: Iterable[Row]) -> Row:
+    """One row of all parts."""
+    row = Row(what, order)
+    for part in parts:
+        row.join(part)
+    return row
 
 
 def write(rows: list[Row], out: Path) -> None:

@@ -329,3 +329,15 @@ def test_a_rule_that_refuses_nan_never_meets_one_of_a_dead_lane():
         return np.sum(np.sqrt(logarithm[taken]))
 
     np.testing.assert_allclose(cr.grad(f)(0.5), cr.grad(without_that_lane)(0.5), rtol=1e-14)
+
+
+@pytest.mark.parametrize("transform", [cr.grad, cr.trace, cr.hessian], ids=lambda t: t.__name__)
+def test_backward_inside_what_is_recorded(transform):
+    """`.grad` is a plain array: a recording of it would repeat the first one for ever."""
+
+    def f(x):
+        np.sum(x**2).backward()
+        return np.sum(x.grad * x)
+
+    with pytest.raises(cr.DerivativeError, match=r"(?s)backward\(\) inside.*cr\.grad"):
+        transform(f, np.ones(2)) if transform is cr.trace else transform(f)(np.ones(2))

@@ -49,7 +49,11 @@ def assert_product(form, sizes, dtype, way=None):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
-    "sizes", [(8, 8, 64), (33, 17, 65), (100, 600, 49), (97, 1030, 24), (13, 2100, 9)]
+    "sizes",
+    [
+        *[(8, 8, 64), (33, 17, 65), (100, 600, 49), (97, 1030, 24), (13, 2100, 9)],
+        (10, 2100, 200),  # a second operand that is turned is rather made the first
+    ],
 )
 def test_every_layout(form, dtype, sizes, way):
     assert_product(form, sizes, dtype, way)

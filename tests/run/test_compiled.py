@@ -8,6 +8,7 @@ import itertools
 import random
 import threading
 import time
+import tracemalloc
 import types
 import weakref
 
@@ -744,6 +745,17 @@ def test_random_numbers_and_clocks(f):
 NUMBERS = itertools.count()
 
 
+def test_backward_inside():
+    """Its `.grad` is a plain array, which nothing connects with the argument."""
+
+    def f(x):
+        np.sum(x**2).backward()
+        return x.grad
+
+    with pytest.raises(cr.DerivativeError, match=r"backward\(\) inside"):
+        cr.compile(f)(X)
+
+
 def test_a_different_path_in_the_second_recording():
     turns = itertools.cycle([True, False])
     fast = cr.compile(lambda x: x * 2 if next(turns) else np.sin(np.exp(x)))
@@ -1054,6 +1066,20 @@ def test_nothing_is_kept_of_a_call():
     del fast
     gc.collect()
     assert held() is None
+
+
+def test_nothing_is_kept_of_what_was_recorded():
+    """Only the compiled function is left of the first call, not the arrays that it recorded."""
+    x = np.linspace(-1, 1, 200_000)
+    fast = cr.compile(cr.grad(lambda x: np.sum(np.exp(np.sin(x) * x))))
+    tracemalloc.start()
+    try:
+        fast(x)
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < x.nbytes / 2
 
 
 def test_arguments_are_not_written():

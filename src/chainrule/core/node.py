@@ -125,6 +125,11 @@ class Node:
             self.lasti, self.args, self.watch,
         )  # fmt: skip
 
+    def forget(self) -> None:
+        """Drop what is saved, in a graph that is only run with values of its own."""
+        bare = self.rule is not None and self.rule.bare
+        object.__setattr__(self, "kept", NOTHING if bare else ())
+
     def __repr__(self) -> str:
         label = f" {self.name!s}" if self.name is not None else ""
         where = f" at {self.line}" if self.line else ""

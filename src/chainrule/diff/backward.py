@@ -20,6 +20,12 @@ def backward(self: Variable, seed: Any = None) -> None:
 
     A value with several elements needs a `seed`, the adjoint to start from, of its own shape.
     """
+    if current.get().tracing is not None or current.get().inside:
+        raise DerivativeError(
+            "backward() inside a function that is being recorded or differentiated: .grad would be "
+            "a plain\n  array, in which nothing shows what it was computed from.  "
+            "cr.grad(f)(x) is recorded, and may stand inside."
+        )
     start = seed_for(self, seed)
     order = order_above([self.node])
     with np.errstate(all="ignore"):

@@ -19,12 +19,14 @@ SUMS = 24  # registers of sums; with those of operands, all of 32
 VECTORS = 3  # of one block, at most
 DEPTH = 512  # of the summed axis that is walked through at a time
 COPIED = 96  # rows, from which on columns of B are copied first
+NEAR = 2**18  # bytes of an operand, from which on what comes next is asked for in time
+PREFETCH = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
 TURNED = 8  # rows, from which on it is worth to copy a B whose columns are dense, not its rows
 
 
 @dataclass(frozen=True)
 class Matrices:
-    """C = A·B: extents, and how many elements apart neighbours lie; rows of C are dense."""
+    """C = A·B: extents, and how many elements apart neighbours lie."""
 
     kind: str  # "f64" or "f32"
     rows: int
@@ -33,6 +35,7 @@ class Matrices:
     a: tuple[int, int]  # from row to row, and along the summed axis
     b: tuple[int, int]  # along the summed axis, and from column to column
     c: int  # from row to row
+    apart: int = 1  # of C, from column to column
 
     @property
     def extents(self) -> tuple[int, int, int]:
@@ -47,6 +50,22 @@ class Matrices:
         """Whether they can be multiplied here, and as fast as by BLAS."""
         return wide_registers() > SUMS and (self.b[1] == 1 or self.rows >= TURNED)
 
+    @property
+    def transposed(self) -> Matrices:
+        """Cᵀ = Bᵀ·Aᵀ."""
+        return Matrices(
+            self.kind, self.columns, self.rows, self.summed, self.b[::-1], self.a[::-1],
+            self.apart, self.c,
+        )  # fmt: skip
+
+    @property
+    def turns_less(self) -> bool:
+        """Whether in Cᵀ = Bᵀ·Aᵀ fewer elements are out of order than in C = A·B."""
+        if self.b[1] == 1 or self.apart != 1 or self.columns < TURNED:
+            return False
+        scattered = self.rows * (self.summed + 2 * self.columns)
+        return scattered < self.columns * self.summed
+
 
 def write_product(
     code: Code, m: Matrices, pointers: Sequence[str], begins: str, copy: str = ""
@@ -55,6 +74,9 @@ def write_product(
 
     `copy` is memory of `copied` elements, if there is some already.
     """
+    if m.turns_less:
+        a, b, c = pointers
+        m, pointers = m.transposed, (b, a, c)
     width = _width(m)
     block = _Blocks(code, m, pointers, begins, width, copy)
 
@@ -75,6 +97,7 @@ def _width(m: Matrices) -> int:
 
 def copied(m: Matrices) -> int:
     """How many elements of B are copied at a time."""
+    m = m.transposed if m.turns_less else m
     if m.rows < COPIED and m.b[1] == 1:
         return 0
     return -(-min(m.summed, 2 * DEPTH) // m.lanes) * m.lanes * _width(m)
@@ -134,6 +157,9 @@ class _Blocks:
         self.copy, self.width = "", width
         if copied(m):
             self.copy = copy or code.buffer(copied(m), self.element)
+        self.far_b = not self.copy and m.summed * m.columns * self.size > NEAR
+        once = m.columns <= width and m.a[1] == 1
+        self.far_a = once and m.summed * m.rows * self.size > NEAR
 
     def depth(self, first: str) -> None:
         """Walk through a part of the summed axis, from there on."""
@@ -211,8 +237,16 @@ class _Blocks:
         bits = ", ".join(f"i1 {'true' if i < left else 'false'}" for i in range(lanes))
         return f"<{bits}>"
 
-    def _load(self, address: str, mask: str | None) -> str:
+    def _load(self, address: str, mask: str | None, apart: int = 1) -> str:
         code, lanes = self.code, self.m.lanes
+        if apart != 1:
+            name = f"llvm.masked.gather.v{lanes}{self.m.kind}.v{lanes}p0"
+            takes = f"<{lanes} x ptr>, <{lanes} x i1>, {self.of}"
+            code.declares.add(f"declare {self.of} @{name}({takes})")
+            return code.put(
+                f"call {self.of} @{name}({self._lanes_at(address, mask, apart)}, "
+                f"{self.of} zeroinitializer)"
+            )
         if mask is None:
             return code.put(f"load {self.of}, ptr {address}, align {self.size}")
         name = f"llvm.masked.load.v{lanes}{self.m.kind}.p0"
@@ -222,8 +256,23 @@ class _Blocks:
             f"{self.of} zeroinitializer)"
         )
 
-    def _store(self, number: str, address: str, mask: str | None) -> None:
+    def _lanes_at(self, address: str, mask: str | None, apart: int) -> str:
+        """Where the lanes of a vector stand that is not dense, and which of them there are."""
+        lanes = self.m.lanes
+        offsets = ", ".join(f"i64 {apart * i}" for i in range(lanes))
+        of = f"<{lanes} x i64>"
+        at = self.code.put(f"getelementptr {self.element}, ptr {address}, {of} <{offsets}>")
+        given = mask or self.code.constant(True, "i1", lanes)
+        return f"<{lanes} x ptr> align {self.size} {at}, <{lanes} x i1> {given}"
+
+    def _store(self, number: str, address: str, mask: str | None, apart: int = 1) -> None:
         code, lanes = self.code, self.m.lanes
+        if apart != 1:
+            name = f"llvm.masked.scatter.v{lanes}{self.m.kind}.v{lanes}p0"
+            code.declares.add(f"declare void @{name}({self.of}, <{lanes} x ptr>, <{lanes} x i1>)")
+            at = self._lanes_at(address, mask, apart)
+            code.line(f"call void @{name}({self.of} {number}, {at})")
+            return
         if mask is None:
             code.line(f"store {self.of} {number}, ptr {address}, align {self.size}")
             return
@@ -240,9 +289,9 @@ class _Blocks:
         vectors = -(-columns // m.lanes)
         masks = [self._mask(columns - v * m.lanes) for v in range(vectors)]
         first_a = self._at(self._at(self.a, row, m.a[0]), self.first, m.a[1])
-        corner = self._at(self._at(self.c, row, m.c), column, 1)
+        corner = self._at(self._at(self.c, row, m.c), column, m.apart)
         places = [
-            [self._at(corner, str(r * m.c + v * m.lanes), 1) for v in range(vectors)]
+            [self._on(corner, r * m.c + v * m.lanes * m.apart) for v in range(vectors)]
             for r in range(rows)
         ]
         zero = code.constant(0, m.kind, m.lanes)
@@ -260,6 +309,10 @@ class _Blocks:
                 self._load(self._at(line, str(v * m.lanes), 1), mask)
                 for v, mask in enumerate(whole)
             ]
+            if self.far_b:
+                self._fetch_next_panel(line, vectors)
+            if self.far_a:
+                self._fetch_next_rows(first_a, k, rows)
             column_a = self._at(first_a, k, m.a[1])
             found = []
             for r in range(rows):
@@ -273,11 +326,28 @@ class _Blocks:
         totals = code.loop("0", self.summed, carried, along)
         for r, line in enumerate(places):
             for v, at in enumerate(line):
-                self._store(totals[r * vectors + v], at, masks[v])
+                self._store(totals[r * vectors + v], at, masks[v], m.apart)
+
+    def _fetch_next_panel(self, line: str, vectors: int) -> None:
+        """Ask for the same row of the columns to come: rows lie too far apart to be foreseen."""
+        for v in range(vectors):
+            self._fetch(self._on(line, self.width + v * self.m.lanes))
+
+    def _fetch_next_rows(self, first: str, k: str, rows: int) -> None:
+        """Ask for the rows of A to come, a little of them at every step along the summed axis."""
+        code, m = self.code, self.m
+        done = code.put(f"mul i64 {k}, {rows}")
+        row = code.put(f"add i64 {code.put(f'udiv i64 {done}, {m.summed}')}, {rows}")
+        column = code.put(f"urem i64 {done}, {m.summed}")
+        self._fetch(self._at(self._at(first, row, m.a[0]), column, 1))
+
+    def _fetch(self, address: str) -> None:
+        self.code.declares.add(PREFETCH)
+        self.code.line(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 2, i32 1)")
 
     def _before(self, at: str, mask: str | None) -> str:
         """What is there already, or zero where the sum begins."""
-        there = self._load(at, mask)
+        there = self._load(at, mask, self.m.apart)
         zero = self.code.constant(0, self.m.kind, self.m.lanes)
         return self.code.put(f"select i1 {self.begins}, {self.of} {zero}, {self.of} {there}")
 

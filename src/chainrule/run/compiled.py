@@ -189,6 +189,8 @@ class Compiled:
         if found is MISS:
             known.append(Variant(*made, triangular=False))
             found = known[-1].first(leaves)
+        for node in recording.graph.nodes:  # the arrays of this call are as large as its batch
+            node.forget()
         return found
 
     def _prefer(self, variant: Variant, variants: Variants) -> None:
