@@ -225,6 +225,18 @@ def test_integers_and_truths_are_results(always):
         assert fast(x, 3) == f(x, 3)
 
 
+def test_arrays_of_truths_are_results(always):
+    def f(x, y):
+        s = np.sin(x) * x
+        return np.where(np.broadcast_to(s > 0.5, (9,)), y, -y), np.stack([s < 1.0, x > s, s > 0.5])
+
+    fast = cr.compile(f)
+    for x in (0.2, 1.2, -3.0):
+        for found, expected in zip(fast(x, np.arange(9.0)), f(x, np.arange(9.0)), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    assert any(r.dtype == bool and r.shape for t in tapes(fast) for r in t.results)
+
+
 def test_the_bits_of_straight_line_code(monkeypatch):
     constants = np.linspace(0.1, 2.0, 100).tolist()
 
