@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import chainrule as cr
@@ -273,6 +273,10 @@ STEPS: tuple[Callable[[Any, Any], Any], ...] = (
 @given(
     st.lists(st.tuples(st.integers(0, len(STEPS) - 1), st.integers(0), st.integers(0)), min_size=5),
     st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3),
+)
+@example(  # x * x, then on the way back an instruction that is skipped, then x
+    [(9, 0, 0), (0, 0, 3), (3, 0, 0), (9, 5, 0), (0, 0, 0), (3, 0, 0), (0, 0, 0), (3, 0, 8)],
+    [1.0, 0.0, 0.0],
 )
 @settings(max_examples=30, deadline=None)
 def test_random_programs(steps, start):
