@@ -85,6 +85,8 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "key",
+    "learn",
     "set_threads",
     "stop_gradient",
     "topological_sort",
@@ -103,12 +105,15 @@ LATE = {  # imported when first asked for
     "debug": "chainrule.explain.debug",
     "diff_runs": "chainrule.explain.compare",
     "find_nonfinite": "chainrule.explain.nonfinite",
+    "key": "chainrule.ops.random",
     "set_threads": "chainrule.run.threads",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Names imported late, and every op: `cr.exp`, `cr.softmax`, also under NumPy's name for it."""
+    if name == "learn":
+        return import_module("chainrule.learn")
     if name in LATE:
         return getattr(import_module(LATE[name]), name)
     if name in OPS:

@@ -60,7 +60,7 @@ class Variant:
         ]
         self.count = len(recording.graph.outputs)
         self.run = Executable(self.program)
-        self.direct = direct_call(self, given, donated) if self.run.builtin is not None else None
+        self.direct = direct_call(self, given, donated) if self.run.entry is not None else None
         self.seconds = {"recording": recorded, "compiling": perf_counter() - start}
 
     def __call__(self, leaves: list[np.ndarray]) -> Any:
