@@ -91,6 +91,7 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "learn",
     "set_threads",
     "stop_gradient",
     "topological_sort",
@@ -115,6 +116,8 @@ LATE = {  # imported when first asked for
 
 def __getattr__(name: str) -> Any:
     """Names imported late, and every op: `cr.exp`, `cr.softmax`, also under NumPy's name for it."""
+    if name == "learn":
+        return import_module("chainrule.learn")
     if name in LATE:
         return getattr(import_module(LATE[name]), name)
     if name in OPS:
