@@ -1,5 +1,13 @@
 """Learning: layers, losses, optimisers and steps, as plain functions over nested parameters."""
 
+from chainrule.learn.batches import Batches
+from chainrule.learn.checkpoints import (
+    Checkpoint,
+    checkpoints,
+    load_checkpoint,
+    save_checkpoint,
+)
+from chainrule.learn.history import History
 from chainrule.learn.initialise import glorot, he, lecun, normal, orthogonal, uniform
 from chainrule.learn.losses import (
     binary_cross_entropy,
@@ -10,6 +18,14 @@ from chainrule.learn.losses import (
     l2,
     mse,
     nll,
+)
+from chainrule.learn.metrics import (
+    accuracy,
+    confusion_matrix,
+    mae,
+    mean_over,
+    r_squared,
+    top_k,
 )
 from chainrule.learn.optimisers import (
     Optimiser,
@@ -24,14 +40,22 @@ from chainrule.learn.optimisers import (
 )
 from chainrule.learn.schedules import constant, cosine, exponential, inverse_time, step_decay
 from chainrule.learn.step import make_step
+from chainrule.learn.training import Trained, train
 
 __all__ = [
+    "Batches",
+    "Checkpoint",
+    "History",
     "Optimiser",
+    "Trained",
     "accumulated",
+    "accuracy",
     "adam",
     "adamw",
     "binary_cross_entropy",
+    "checkpoints",
     "clipped",
+    "confusion_matrix",
     "constant",
     "cosine",
     "cross_entropy",
@@ -44,15 +68,22 @@ __all__ = [
     "l1",
     "l2",
     "lecun",
+    "load_checkpoint",
+    "mae",
     "make_step",
+    "mean_over",
     "momentum",
     "mse",
     "nesterov",
     "nll",
     "normal",
     "orthogonal",
+    "r_squared",
     "rmsprop",
+    "save_checkpoint",
     "sgd",
     "step_decay",
+    "top_k",
+    "train",
     "uniform",
 ]

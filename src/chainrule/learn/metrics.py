@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -71,13 +71,22 @@ def mae(predicted: Any, targets: Any) -> float:
 
 def mean_over(f: Callable[..., Any], parameters: Any, batches: Iterable[Batch]) -> float:
     """The mean of f(parameters, *batch) over the batches, each weighed by its rows: a mean loss."""
-    total, rows = 0.0, 0
+    return means_over({"mean": f}, parameters, batches)["mean"]
+
+
+def means_over(
+    functions: Mapping[str, Callable[..., Any]], parameters: Any, batches: Iterable[Batch]
+) -> dict[str, float]:
+    """Several such means, in one pass over the batches."""
+    totals, rows = dict.fromkeys(functions, 0.0), 0
     for batch in batches:
-        total += float(f(parameters, *batch)) * rows_of(batch)
-        rows += rows_of(batch)
+        weight = rows_of(batch)
+        rows += weight
+        for name, f in functions.items():
+            totals[name] += float(f(parameters, *batch)) * weight
     if not rows:
         raise ArgumentError("there is no batch to take the mean over")
-    return total / rows
+    return {name: total / rows for name, total in totals.items()}
 
 
 def _classes(predicted: Any) -> np.ndarray:
