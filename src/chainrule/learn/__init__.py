@@ -7,6 +7,8 @@ from chainrule.learn.checkpoints import (
     load_checkpoint,
     save_checkpoint,
 )
+from chainrule.learn.data import Data, Standardiser, load, split, standardiser
+from chainrule.learn.data_files import load_csv, load_idx, load_npy, load_npz
 from chainrule.learn.history import History
 from chainrule.learn.initialise import glorot, he, lecun, normal, orthogonal, uniform
 from chainrule.learn.losses import (
@@ -45,8 +47,10 @@ from chainrule.learn.training import Trained, train
 __all__ = [
     "Batches",
     "Checkpoint",
+    "Data",
     "History",
     "Optimiser",
+    "Standardiser",
     "Trained",
     "accumulated",
     "accuracy",
@@ -68,7 +72,12 @@ __all__ = [
     "l1",
     "l2",
     "lecun",
+    "load",
     "load_checkpoint",
+    "load_csv",
+    "load_idx",
+    "load_npy",
+    "load_npz",
     "mae",
     "make_step",
     "mean_over",
@@ -82,6 +91,8 @@ __all__ = [
     "rmsprop",
     "save_checkpoint",
     "sgd",
+    "split",
+    "standardiser",
     "step_decay",
     "top_k",
     "train",

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from chainrule.learn.history import figure
 
 SHORTEST = 0.1  # seconds between two drawings of the bar
-SHARE = 150  # drawing takes at most one part in so many of the time
+SHARE = 250  # drawing takes at most one part in so many of the time
 
 
 class Shown(Protocol):
