@@ -92,6 +92,7 @@ class Bar:
             TimeRemainingColumn(compact=True, elapsed_when_finished=True),
             console=console,
             auto_refresh=False,
+            redirect_stdout=sys.stdout.isatty(),  # else prints would not go where they are sent
         )
         total = None if count is None else epochs * count
         texts = dict.fromkeys(("loss", "metrics", "rate"), "")
