@@ -6,7 +6,6 @@ KIND is where its batches come from; it dies at call number CALL of those that c
 never.  It prints "ready" when training begins, and at the end all bits of the result.
 """
 
-import builtins
 import json
 import os
 import signal
@@ -56,7 +55,7 @@ class Deadly:
         return call
 
     def open(self, *args, **kwargs):
-        file = builtins.open(*args, **kwargs)
+        file = open(*args, **kwargs)
         if not file.writable():
             return file
         whole = file.write

@@ -26,7 +26,8 @@ def test_an_epoch_has_every_row_once(size, shuffle):
 
 def test_drop_last_leaves_out_what_does_not_fill_a_batch():
     batches = Batches(Y, size=4, drop_last=True)
-    assert [len(y) for (y,) in batches] == [4, 4] and len(batches) == 2
+    assert [len(y) for (y,) in batches] == [4, 4]
+    assert len(batches) == 2
 
 
 def test_epochs_differ_and_come_back():
@@ -67,7 +68,8 @@ def test_of_a_mapped_file_only_the_rows_of_a_batch_are_read(tmp_path):
     np.save(path, np.arange(40000.0).reshape(1000, 40))
     mapped = np.load(path, mmap_mode="r").view(Watched)
     (taken,) = next(Batches(mapped, size=8).epoch(0))
-    assert type(taken) is np.ndarray and taken.shape == (8, 40)
+    assert type(taken) is np.ndarray
+    assert taken.shape == (8, 40)
     assert Watched.asked == [8 * 40 * 8]
 
 

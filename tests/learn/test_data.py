@@ -40,7 +40,8 @@ def test_bundled_data(name, shape, classes):
     assert data.y.dtype == (np.int64 if classes else np.float64)
     assert len(data.columns) == shape[1]
     training, test = split(data)
-    assert len(test) == round(0.2 * len(data)) and len(training) + len(test) == len(data)
+    assert len(test) == round(0.2 * len(data))
+    assert len(training) + len(test) == len(data)
     if classes:
         shares = np.bincount(test.y) / np.bincount(data.y)
         assert np.all(np.abs(shares - 0.2) * np.bincount(data.y) < 1)
@@ -60,7 +61,8 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
 def test_the_split_is_fixed_by_its_seed():
     data = Data(np.arange(30.0)[:, None], np.arange(30) % 3, classes=("a", "b", "c"))
     (a, b), (c, d) = split(data, test=0.3), split(data, test=0.3)
-    assert np.array_equal(a.x, c.x) and np.array_equal(b.y, d.y)
+    assert np.array_equal(a.x, c.x)
+    assert np.array_equal(b.y, d.y)
     assert not np.array_equal(split(data, test=0.3, seed=1)[1].x, b.x)
     assert not set(a.x[:, 0]) & set(b.x[:, 0])
     assert np.bincount(b.y).tolist() == [3, 3, 3]
@@ -68,7 +70,7 @@ def test_the_split_is_fixed_by_its_seed():
 
 @pytest.mark.parametrize("test", [0, 1, -0.1, 0.01, 0.99])
 def test_a_split_has_two_parts(test):
-    with pytest.raises(cr.ArgumentError, match="share of the rows|leaves one part empty"):
+    with pytest.raises(cr.ArgumentError, match=r"share of the rows|leaves one part empty"):
         split(Data(np.ones((10, 1)), np.ones(10)), test=test)
 
 
@@ -100,8 +102,10 @@ def test_idx_of_every_type(tmp_path, code, shape, pack):
     array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(IDX_TYPES[code])
     (tmp_path / "a-idx").write_bytes(pack(idx(array, code)))
     found = load_idx(tmp_path / "a-idx")
-    assert np.array_equal(found, array) and found.dtype == array.dtype.newbyteorder("=")
-    assert found.dtype.isnative and found.flags.writeable
+    assert np.array_equal(found, array)
+    assert found.dtype == array.dtype.newbyteorder("=")
+    assert found.dtype.isnative
+    assert found.flags.writeable
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -154,11 +158,13 @@ def test_npy_and_npz(tmp_path):
     np.savez_compressed(tmp_path / "b.npz", x=x, y=y)
     assert np.array_equal(load_npy(tmp_path / "x.npy"), x)
     mapped = load_npy(tmp_path / "x.npy", mapped=True)
-    assert isinstance(mapped, np.memmap) and np.array_equal(mapped, x)
+    assert isinstance(mapped, np.memmap)
+    assert np.array_equal(mapped, x)
     for name in ("a.npz", "b.npz"):
         found = load_npz(tmp_path / name)
         assert list(found) == ["x", "y"]
-        assert np.array_equal(found["x"], x) and np.array_equal(found["y"], y)
+        assert np.array_equal(found["x"], x)
+        assert np.array_equal(found["y"], y)
     with pytest.raises(cr.DataError, match="more than 100"):
         load_npz(tmp_path / "a.npz", most=100)
 
@@ -187,7 +193,7 @@ def test_an_npy_file_that_lies(tmp_path, mapped, shape):
     head = head.ljust(117) + b"\n"
     data = b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + bytes(64)
     (tmp_path / "x.npy").write_bytes(data)
-    with pytest.raises(cr.DataError, match="x.npy"):
+    with pytest.raises(cr.DataError, match=r"x\.npy"):
         load_npy(tmp_path / "x.npy", mapped=mapped)
 
 
@@ -230,16 +236,20 @@ def csv(tmp_path, text, **options):
 
 def test_csv_with_header_and_words_as_labels(tmp_path):
     data = csv(tmp_path, "\ufeffage, kind ,size\n1,cat,2.5\n\n3,ant,-4e1\n5,cat,6\n", label="kind")
-    assert data.columns == ("age", "size") and data.classes == ("ant", "cat")
-    assert data.x.tolist() == [[1, 2.5], [3, -40], [5, 6]] and data.y.tolist() == [1, 0, 1]
+    assert data.columns == ("age", "size")
+    assert data.classes == ("ant", "cat")
+    assert data.x.tolist() == [[1, 2.5], [3, -40], [5, 6]]
+    assert data.y.tolist() == [1, 0, 1]
     assert data.name == "table"
 
 
 def test_csv_without_header(tmp_path):
     data = csv(tmp_path, "1;2;0\n3;4;1\n", label=-1, delimiter=";")
-    assert data.columns == ("0", "1") and data.classes == ()
+    assert data.columns == ("0", "1")
+    assert data.classes == ()
     assert data.x.tolist() == [[1, 2], [3, 4]]
-    assert data.y.dtype == np.int64 and data.y.tolist() == [0, 1]
+    assert data.y.dtype == np.int64
+    assert data.y.tolist() == [0, 1]
 
 
 def test_csv_header_is_what_is_said(tmp_path):

@@ -29,7 +29,8 @@ FULL = history(30, validation=lambda i: 1 / (i + 1) + 0.01 * i, accuracy=lambda 
 
 def test_columns_and_equality():
     assert FULL.columns == ["epoch", "step", "loss", "validation", "accuracy"]
-    assert np.array_equal(FULL["epoch"], np.arange(1, 31)) and len(FULL) == 30
+    assert np.array_equal(FULL["epoch"], np.arange(1, 31))
+    assert len(FULL) == 30
     assert History(FULL.records, (9.0,) * 30) == FULL  # time is no part of it
     assert history(2) != history(3)
     with pytest.raises(cr.ArgumentError, match=r"the columns epoch, step, loss.*: accurcy"):
@@ -42,7 +43,8 @@ def test_as_text():
     assert len(lines) == 1 + 11 + 1 + 3
     assert lines[6].split() == ["…"] * 5
     assert len({len(line) for line in lines[:12]}) == 1
-    assert lines[-1].startswith("accuracy     ▁") and lines[-1].endswith("0.5000 → 0.9677")
+    assert lines[-1].startswith("accuracy     ▁")
+    assert lines[-1].endswith("0.5000 → 0.9677")
     assert str(History()) == "no epoch was finished"
 
 
@@ -146,10 +148,14 @@ def test_a_terminal_gets_a_bar(monkeypatch, count):
     seen.step(32, 0.125)
     seen.close()
     text = file.getvalue()
-    assert "resumed" in text and "epoch 2/3" in text and "loss 0.2500" in text
+    assert "resumed" in text
+    assert "epoch 2/3" in text
+    assert "loss 0.2500" in text
     last = text.split("\r")[-1]
-    assert "epoch 3/3" in last and "loss 0.1250" in last
-    assert "accuracy 0.8750" in last and "examples/s" in last
+    assert "epoch 3/3" in last
+    assert "loss 0.1250" in last
+    assert "accuracy 0.8750" in last
+    assert "examples/s" in last
 
 
 def test_drawing_takes_less_than_half_a_hundredth_of_the_time(monkeypatch):

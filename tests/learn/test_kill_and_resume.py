@@ -111,9 +111,7 @@ def test_a_run_tells_its_bits(runs, whole, tmp_path):
 
 def test_killed_and_resumed(runs, whole, tmp_path):
     rng = random.Random(1)
-    killed = sum(
-        kill_and_resume(runs, whole, tmp_path / kind, kind, 2, rng) for kind in KINDS
-    )
+    killed = sum(kill_and_resume(runs, whole, tmp_path / kind, kind, 2, rng) for kind in KINDS)
     assert killed >= 4
 
 

@@ -18,9 +18,7 @@ def test_against_scikit_learn():
     assert accuracy(guess, LABELS) == metrics.accuracy_score(LABELS, guess)
     for k in (1, 2, 3):
         assert top_k(SCORES, LABELS, k) == metrics.top_k_accuracy_score(LABELS, SCORES, k=k)
-    assert np.array_equal(
-        confusion_matrix(SCORES, LABELS), metrics.confusion_matrix(LABELS, guess)
-    )
+    assert np.array_equal(confusion_matrix(SCORES, LABELS), metrics.confusion_matrix(LABELS, guess))
     a, b = SCORES[:, 0], SCORES[:, 1]
     assert r_squared(a, b) == pytest.approx(metrics.r2_score(b, a), rel=1e-14)
     assert mae(a, b) == pytest.approx(metrics.mean_absolute_error(b, a), rel=1e-14)

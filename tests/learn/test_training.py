@@ -59,7 +59,8 @@ def test_it_is_the_loop_one_would_write():
     assert same_bits(trained.parameters, parameters)
     assert same_bits(trained.state, state)
     assert trained.history["loss"].tolist() == means
-    assert same_bits(trained.best, parameters) and trained.best_epoch == 0
+    assert same_bits(trained.best, parameters)
+    assert trained.best_epoch == 0
 
 
 def test_it_learns_and_records():
@@ -92,7 +93,8 @@ def test_the_seed_orders_a_tuple_of_arrays():
 def test_what_is_passed_in_is_not_changed():
     start = {"W": np.ones((5, 3)), "b": np.zeros(3), "gain": np.array(1.0)}
     train(loss, start, Batches(X, Y, size=16), optimiser=sgd(0.1), epochs=3)
-    assert start["W"].tolist() == np.ones((5, 3)).tolist() and start["gain"] == 1.0
+    assert start["W"].tolist() == np.ones((5, 3)).tolist()
+    assert start["gain"] == 1.0
 
 
 def test_parameters_may_be_any_container():
@@ -104,7 +106,8 @@ def test_parameters_may_be_any_container():
         optimiser=sgd(0.5),
         epochs=2,
     )
-    assert isinstance(trained.parameters, Linear) and trained.parameters.W.any()
+    assert isinstance(trained.parameters, Linear)
+    assert trained.parameters.W.any()
 
 
 @pytest.mark.parametrize(
@@ -136,7 +139,8 @@ def test_early_stopping_keeps_the_best():
     )
     losses = trained.history["validation"]
     best = int(np.argmin(losses))
-    assert trained.stopped == "patience" and len(losses) == best + 1 + 3 < 50
+    assert trained.stopped == "patience"
+    assert len(losses) == best + 1 + 3 < 50
     assert trained.best_epoch == best + 1
     assert same_bits(trained.best, seen[best][1])
     assert same_bits(trained.parameters, seen[-1][1])
@@ -145,7 +149,8 @@ def test_early_stopping_keeps_the_best():
 
 def test_a_validation_loss_that_is_nan_is_no_improvement():
     trained = run(validation=[(X[60:] * np.nan, Y[60:])], metrics=None, patience=2)
-    assert trained.stopped == "patience" and trained.best_epoch == 0
+    assert trained.stopped == "patience"
+    assert trained.best_epoch == 0
     assert np.isnan(trained.history["validation"]).all()
     assert same_bits(trained.best, trained.parameters)
 
@@ -158,7 +163,9 @@ def test_a_callback_ends_the_run():
             lambda record, p: called.append(record["epoch"]),
         ]
     )
-    assert trained.stopped == "callback" and len(trained.history) == 2 and called == [1, 2]
+    assert trained.stopped == "callback"
+    assert len(trained.history) == 2
+    assert called == [1, 2]
 
 
 @pytest.mark.parametrize("with_checkpoints", [True, False])
@@ -180,14 +187,16 @@ def test_an_interrupt_returns_what_there_is(tmp_path, with_checkpoints):
     batches.passes = -1  # asked once whether it is an iterator
     folder = tmp_path / "run" if with_checkpoints else None
     trained = run(batches=batches, checkpoints=folder)
-    assert trained.interrupted and trained.stopped == "interrupted"
+    assert trained.interrupted
+    assert trained.stopped == "interrupted"
     whole = run(batches=list(Batches(X[:60], Y[:60], size=16).epoch(0)))
     assert trained.history.records == whole.history.records[: len(trained.history)]
     assert 0 < len(trained.history) < 4
     if with_checkpoints:
         again = run(batches=list(batches.copy()), checkpoints=folder)
         assert "2 batches of this epoch that were seen are passed over" in again.resumed
-        assert same_bits(again.parameters, whole.parameters) and again.history == whole.history
+        assert same_bits(again.parameters, whole.parameters)
+        assert again.history == whole.history
 
 
 # ---- what is not finite -------------------------------------------------------------------------
@@ -202,7 +211,8 @@ def test_a_loss_that_is_not_finite_stops_the_run(tmp_path):
         run(batches=batches, checkpoints=tmp_path, every=1)
     error, text = caught.value, str(caught.value)
     assert f"the loss is nan at step {position + 1}, epoch 1: rows " in text
-    assert ", ".join(map(str, batches.rows(0, position)[:8])) in text and "(16 in all)" in text
+    assert ", ".join(map(str, batches.rows(0, position)[:8])) in text
+    assert "(16 in all)" in text
     assert "cr.find_nonfinite(loss, error.parameters, *error.batch)" in text
     kept = [int(path.stem[5:]) for path in learn.checkpoints(tmp_path)]
     assert kept == list(range(1, position + 1))[-3:]
@@ -212,23 +222,20 @@ def test_a_loss_that_is_not_finite_stops_the_run(tmp_path):
     assert all(np.isfinite(leaf).all() for leaf in error.parameters.values())
     with np.errstate(invalid="ignore"):
         report = cr.find_nonfinite(loss, error.parameters, *error.batch)
-    assert report and "inf" in str(report)
+    assert report
+    assert "inf" in str(report)
 
 
 def test_a_gradient_that_is_not_finite_is_not_saved(tmp_path):
     def sharp(p, x):
         return np.mean(np.sqrt(p * x))  # the slope at 0 is not finite
 
-    with pytest.raises(cr.NonFiniteLoss, match="a gradient is not") as caught:
-        with np.errstate(all="ignore"):
-            train(
-                sharp,
-                np.array(0.0),
-                [(np.array([1.0, 2.0]),)],
-                optimiser=sgd(0.1),
-                epochs=2,
-                checkpoints=tmp_path,
-            )
+    batches = [(np.array([1.0, 2.0]),)]
+    with (
+        pytest.raises(cr.NonFiniteLoss, match="a gradient is not") as caught,
+        np.errstate(all="ignore"),
+    ):
+        train(sharp, 0.0, batches, optimiser=sgd(0.1), epochs=2, checkpoints=tmp_path)
     assert "compile=False under cr.debug()" in str(caught.value)
     assert learn.checkpoints(tmp_path) == []
 
@@ -268,5 +275,6 @@ def test_parameters_must_be_numbers():
 def test_a_plain_line_per_epoch(capsys):
     run(progress=True)
     written = capsys.readouterr()
-    assert written.out == "" and len(written.err.splitlines()) == 4
+    assert written.out == ""
+    assert len(written.err.splitlines()) == 4
     assert written.err.splitlines()[3].startswith("epoch 4/4   loss 0.")

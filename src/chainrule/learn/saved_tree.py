@@ -18,6 +18,7 @@ from chainrule.core.containers import Opened, Structure, flatten
 from chainrule.errors import ArgumentError, CheckpointError, UnsupportedError
 
 MOST_AXES = 64  # NumPy's own limit
+LONGEST_PATHS = 10**6  # steps in the paths of all leaves: a small hostile file could have 10⁹
 DTYPES = frozenset(
     (
         *("bool", "float16", "float32", "float64", "complex64", "complex128"),
@@ -29,13 +30,13 @@ DTYPES = frozenset(
 def described(tree: Any) -> tuple[Description, bytes]:
     """A tree of arrays as its description and its data."""
     leaves, structure = flatten(tree)
-    arrays = [_saved(leaf, path) for leaf, path in zip(leaves, structure.paths, strict=True)]
+    arrays = [_saved(leaf, i, structure) for i, leaf in enumerate(leaves)]
     description = Description(
         [_encoded(entry) for entry in structure.entries],
         [[array.dtype.name, list(array.shape)] for array in arrays],
     )
     pairs = zip(description.names, map(_storable, arrays), strict=True)
-    return description, _safetensors().save(dict(pairs))
+    return description, _safetensors().numpy.save(dict(pairs))
 
 
 def rebuilt(description: Description, data: bytes, like: Any = None) -> Any:
@@ -74,9 +75,20 @@ class Description:
             raise CheckpointError("its structure and its list of arrays do not agree")
         return [_spec(each) for each in self.arrays]
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
-        """What each array is called in the safetensors."""
+        """What each array is called in the safetensors: its path, or its number in a deep tree."""
+        depth, length, open_counts = 0, 0, []
+        for entry in self.tree.entries:
+            length += depth if entry is None else 0
+            open_counts.append(0 if entry is None else len(entry.names))
+            while open_counts and open_counts[-1] == 0:
+                open_counts.pop()
+                if open_counts:
+                    open_counts[-1] -= 1
+            depth = len(open_counts)
+        if length > LONGEST_PATHS:
+            return [f"tree {i}" for i in range(self.tree.count)]
         return [f"tree{path}" for path in self.tree.paths]
 
     def check(self, like: Any, most: int) -> None:
@@ -92,12 +104,12 @@ class Description:
                 f"it holds {_short(self.tree)}, where {_short(structure)} is expected: another "
                 "model?"
             )
-        for leaf, path, (dtype, shape) in zip(leaves, structure.paths, self.specs, strict=True):
+        for i, (leaf, (dtype, shape)) in enumerate(zip(leaves, self.specs, strict=True)):
             wanted = np.asarray(leaf)
             if (wanted.dtype, wanted.shape) != (dtype, shape):
                 raise CheckpointError(
-                    f"{path} is {dtype} of shape {shape}, where {wanted.dtype} of shape "
-                    f"{wanted.shape} is expected: another model?"
+                    f"{structure.paths[i]} is {dtype} of shape {shape}, where {wanted.dtype} of "
+                    f"shape {wanted.shape} is expected: another model?"
                 )
 
 
@@ -142,9 +154,10 @@ def _short(structure: Structure) -> str:
     return text if len(text) <= 200 else text[:200] + "…"
 
 
-def _saved(leaf: Any, path: str) -> np.ndarray:
+def _saved(leaf: Any, position: int, structure: Structure) -> np.ndarray:
     array = np.asarray(leaf)
     if array.dtype.name not in DTYPES:
+        path = structure.paths[position]
         raise ArgumentError(f"{path or 'the tree'} is {array.dtype}: a checkpoint holds numbers")
     return array.astype(array.dtype.newbyteorder("="), order="C", copy=False)
 
@@ -159,7 +172,7 @@ def _storable(array: np.ndarray) -> np.ndarray:
 def _leaves(data: bytes, description: Description) -> list[np.ndarray]:
     library = _safetensors()
     try:
-        found = library.load(data)
+        found = library.numpy.load(data)
     except (library.SafetensorError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"its arrays cannot be read: {error}") from None
     if set(found) != set(description.names):
@@ -186,4 +199,4 @@ def _safetensors() -> Any:
         raise UnsupportedError(
             "checkpoints need safetensors: pip install 'chainrule[learn]'"
         ) from None
-    return safetensors.numpy
+    return safetensors
