@@ -115,7 +115,8 @@ class Drawn:
     """Batches as a source: any epoch, from any batch."""
 
     def __init__(self, batches: Batches):
-        self.batches, self.count = batches, len(batches)
+        self.batches = batches
+        self.count: int | None = len(batches)
 
     def epoch(self, number: int, start: int) -> Iterator[Batch]:
         return self.batches.epoch(number, start)

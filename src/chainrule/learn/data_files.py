@@ -166,7 +166,8 @@ def load_csv(
     at = None if label is None else _position(label, columns, path)
     kept = [i for i in range(len(columns)) if i != at]
     x = np.array([[_number(cells[i], path, n, columns[i]) for i in kept] for n, cells in rows])
-    y, classes = None, ()
+    y: np.ndarray | None = None
+    classes: tuple[str, ...] = ()
     if at is not None:
         y, classes = _labels([(n, cells[at]) for n, cells in rows], path, columns[at])
     return Data(x.reshape(len(rows), -1), y, tuple(columns[i] for i in kept), classes, path.stem)

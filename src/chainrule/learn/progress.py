@@ -95,8 +95,8 @@ class Bar:
             redirect_stdout=sys.stdout.isatty(),  # else prints would not go where they are sent
         )
         total = None if count is None else epochs * count
-        texts = dict.fromkeys(("loss", "metrics", "rate"), "")
-        self.task = self.bar.add_task("", total=total, epoch=f"1/{epochs}", **texts)
+        fields: dict[str, Any] = dict.fromkeys(("loss", "metrics", "rate"), "")
+        self.task = self.bar.add_task("", total=total, epoch=f"1/{epochs}", **fields)
         self.done, self.rows, self.rate = 0, 0, 0.0
         self.loss = self.metrics = ""
         self.drawn: float | None = None

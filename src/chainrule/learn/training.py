@@ -197,9 +197,14 @@ class _Run:
         loss, rows = float(value), rows_of(batch)
         if not isfinite(loss):
             raise self._nonfinite_loss(loss, batch)
-        self.point = Point(
-            *(parameters, state, p.step + 1, p.epoch, p.position + 1),
-            *(p.total + loss * rows, p.rows + rows, self.source.state(), *p[8:]),
+        self.point = p._replace(
+            parameters=parameters,
+            state=state,
+            step=p.step + 1,
+            position=p.position + 1,
+            total=p.total + loss * rows,
+            rows=p.rows + rows,
+            source=self.source.state(),
         )
         self.shown.step(rows, loss)
         if self.every and self.point.step % self.every == 0:
