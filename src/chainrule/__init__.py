@@ -91,6 +91,7 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "key",
     "learn",
     "set_threads",
     "stop_gradient",
@@ -110,6 +111,7 @@ LATE = {  # imported when first asked for
     "debug": "chainrule.explain.debug",
     "diff_runs": "chainrule.explain.compare",
     "find_nonfinite": "chainrule.explain.nonfinite",
+    "key": "chainrule.ops.random",
     "set_threads": "chainrule.run.threads",
 }
 

@@ -1,5 +1,6 @@
-"""Learning: layers, losses, optimisers and steps, as plain functions over nested parameters."""
+"""Learning: layers, losses, optimisers, training and data, on nested parameters."""
 
+from chainrule.learn.attention import attention, init_attention
 from chainrule.learn.batches import Batches
 from chainrule.learn.checkpoints import (
     Checkpoint,
@@ -7,10 +8,12 @@ from chainrule.learn.checkpoints import (
     load_checkpoint,
     save_checkpoint,
 )
+from chainrule.learn.convolution import average_pool, conv, init_conv, max_pool
 from chainrule.learn.data import Data, Standardiser, load, split, standardiser
 from chainrule.learn.data_files import load_csv, load_idx, load_npy, load_npz
 from chainrule.learn.history import History
 from chainrule.learn.initialise import glorot, he, lecun, normal, orthogonal, uniform
+from chainrule.learn.layers import dropout, embedding, init_embedding, init_linear, linear
 from chainrule.learn.losses import (
     binary_cross_entropy,
     cross_entropy,
@@ -29,6 +32,8 @@ from chainrule.learn.metrics import (
     r_squared,
     top_k,
 )
+from chainrule.learn.minimise import Minimum, minimise
+from chainrule.learn.normalise import batch_norm, init_batch_norm, init_layer_norm, layer_norm
 from chainrule.learn.optimisers import (
     Optimiser,
     accumulated,
@@ -40,6 +45,7 @@ from chainrule.learn.optimisers import (
     rmsprop,
     sgd,
 )
+from chainrule.learn.recurrent import gru, init_gru, init_lstm, lstm
 from chainrule.learn.schedules import constant, cosine, exponential, inverse_time, step_decay
 from chainrule.learn.step import make_step
 from chainrule.learn.training import Trained, train
@@ -49,6 +55,7 @@ __all__ = [
     "Checkpoint",
     "Data",
     "History",
+    "Minimum",
     "Optimiser",
     "Standardiser",
     "Trained",
@@ -56,31 +63,51 @@ __all__ = [
     "accuracy",
     "adam",
     "adamw",
+    "attention",
+    "average_pool",
+    "batch_norm",
     "binary_cross_entropy",
     "checkpoints",
     "clipped",
     "confusion_matrix",
     "constant",
+    "conv",
     "cosine",
     "cross_entropy",
+    "dropout",
+    "embedding",
     "exponential",
     "glorot",
+    "gru",
     "he",
     "hinge",
     "huber",
+    "init_attention",
+    "init_batch_norm",
+    "init_conv",
+    "init_embedding",
+    "init_gru",
+    "init_layer_norm",
+    "init_linear",
+    "init_lstm",
     "inverse_time",
     "l1",
     "l2",
+    "layer_norm",
     "lecun",
+    "linear",
     "load",
     "load_checkpoint",
     "load_csv",
     "load_idx",
     "load_npy",
     "load_npz",
+    "lstm",
     "mae",
     "make_step",
+    "max_pool",
     "mean_over",
+    "minimise",
     "momentum",
     "mse",
     "nesterov",

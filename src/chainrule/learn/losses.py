@@ -129,4 +129,6 @@ def _mean(name: str, each: Any, weights: Any) -> Any:
             f"{name}: weights of shape {tuple(np.shape(weights))}, one is needed for each of the "
             f"{tuple(np.shape(each))} examples"
         )
+    if not _of_floats(weights):  # whole numbers would widen float32
+        weights = np.asarray(weights).astype(each.dtype)
     return np.sum(weights * each) / np.sum(weights)

@@ -126,7 +126,7 @@ def accumulated(optimiser: Optimiser, every: int) -> Optimiser:
         raise cr.ArgumentError(f"accumulated(every={every!r}): must be a whole number, 1 or more")
 
     def init(parameters: Any) -> State:
-        zeros = map_leaves(np.zeros_like, parameters)
+        zeros = map_leaves(_zeros, parameters)
         return {"step": np.zeros(()), "gradient": zeros, "inner": optimiser.init(parameters)}
 
     def update(parameters: Any, gradient: Any, state: State) -> tuple[Any, State]:
@@ -174,7 +174,7 @@ def _by_rule(name: str, rate: float | Schedule, moments: tuple[str, ...], rule: 
     def init(parameters: Any) -> State:
         leaves, structure = flatten(parameters)
         _check_floating(name, leaves, structure)
-        zeros = [structure.unflatten(map(np.zeros_like, leaves)) for _ in moments]
+        zeros = [structure.unflatten(map(_zeros, leaves)) for _ in moments]
         return {"step": np.zeros(()), **dict(zip(moments, zeros, strict=True))}
 
     def update(parameters: Any, gradient: Any, state: State) -> tuple[Any, State]:
@@ -205,7 +205,7 @@ def _given_rate(name: str, rate: Any) -> Schedule:
             f"{name}(rate={rate!r}): must be a number, not negative, or a schedule: a function of "
             "the step number, as chainrule.learn.cosine(0.1, steps=1000)"
         )
-    return constant(rate)
+    return constant(float(rate))
 
 
 def _fraction(name: str, **numbers: float) -> None:
@@ -235,6 +235,11 @@ def _check_shapes(name: str, leaves: list[Any], found: list[Any], structure: Str
 
 def _array(x: Any) -> Any:
     return x if hasattr(x, "dtype") else np.asarray(x)
+
+
+def _zeros(x: Any) -> np.ndarray:
+    """Like x, in memory of their own: x may lie in a file."""
+    return np.zeros(np.shape(x), _array(x).dtype)
 
 
 def _cast(x: Any, dtype: Any) -> Any:

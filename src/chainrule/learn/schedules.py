@@ -22,7 +22,7 @@ def constant(rate: float) -> Schedule:
 
 
 def inverse_time(rate: float, decay: float) -> Schedule:
-    """η(t) = rate / (1 + decay · t): sums to infinity, its squares do not (Robbins & Monro 1951)."""
+    """η(t) = rate / (1 + decay · t): the sum diverges, that of squares not (Robbins & Monro)."""
     _positive("inverse_time", rate=rate, decay=decay)
     return lambda t: rate / (1.0 + decay * t)
 
@@ -41,7 +41,7 @@ def step_decay(rate: float, every: int, factor: float = 0.1) -> Schedule:
 
 
 def cosine(rate: float, steps: int, warmup: int = 0) -> Schedule:
-    """Rises to `rate` over `warmup` steps, then half a cosine down to 0 at `steps`; 0 from there on.
+    """Rises to `rate` in `warmup` steps, then falls as half a cosine to 0 at `steps`; 0 from there.
 
     The first of the rising steps is rate / warmup (Loshchilov & Hutter 2017).
     """
