@@ -1,8 +1,12 @@
 """Random programs compiled: value and derivatives as interpreted, also in the smallest tiles."""
 
+import numpy as np
 import pytest
 
+import chainrule as cr
+from chainrule.core.containers import flatten
 from chainrule.lower import stream
+from chainrule.run.program import Workspace
 from tests.agree.compiled import assert_agrees, program_derivative
 from tests.agree.programs import generate
 from tests.agree.report import twice
@@ -40,6 +44,38 @@ def test_second_derivatives(block):
 
 def test_third_derivatives():
     assert_compiles(range(0, FEW, 50), 3)
+
+
+def assert_all_is_written(block: range, order: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever stood in the memory of a program before, its results have the same bits."""
+    made = Workspace.__init__
+    for number in block:
+        program = generate(number)
+        if not twice(program):
+            continue
+        results = []
+        for fill in (0, 255):
+
+            def filled(space, *args, fill=fill):
+                made(space, *args)
+                space.arena[:] = fill
+
+            monkeypatch.setattr(Workspace, "__init__", filled)
+            fast = cr.compile(program_derivative(program, order))
+            results += [flatten(fast(list(program.inputs)))[0]]
+        for a, b in zip(*results, strict=True):
+            np.testing.assert_array_equal(a, b, err_msg=str(program))
+
+
+@pytest.mark.parametrize("block", [range(k, FEW, 8) for k in range(4)], ids=named)
+def test_nothing_is_read_before_it_is_written(block, monkeypatch):
+    assert_all_is_written(block, 2, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", blocks(0, ALL), ids=named)
+def test_in_no_program_is_anything_read_before_it_is_written(block, monkeypatch):
+    assert_all_is_written(block, 2, monkeypatch)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import chainrule as cr
@@ -225,6 +225,18 @@ def test_integers_and_truths_are_results(always):
         assert fast(x, 3) == f(x, 3)
 
 
+def test_arrays_of_truths_are_results(always):
+    def f(x, y):
+        s = np.sin(x) * x
+        return np.where(np.broadcast_to(s > 0.5, (9,)), y, -y), np.stack([s < 1.0, x > s, s > 0.5])
+
+    fast = cr.compile(f)
+    for x in (0.2, 1.2, -3.0):
+        for found, expected in zip(fast(x, np.arange(9.0)), f(x, np.arange(9.0)), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    assert any(r.dtype == bool and r.shape for t in tapes(fast) for r in t.results)
+
+
 def test_the_bits_of_straight_line_code(monkeypatch):
     constants = np.linspace(0.1, 2.0, 100).tolist()
 
@@ -261,6 +273,10 @@ STEPS: tuple[Callable[[Any, Any], Any], ...] = (
 @given(
     st.lists(st.tuples(st.integers(0, len(STEPS) - 1), st.integers(0), st.integers(0)), min_size=5),
     st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3),
+)
+@example(  # x * x, then on the way back an instruction that is skipped, then x
+    [(9, 0, 0), (0, 0, 3), (3, 0, 0), (9, 5, 0), (0, 0, 0), (3, 0, 0), (0, 0, 0), (3, 0, 8)],
+    [1.0, 0.0, 0.0],
 )
 @settings(max_examples=30, deadline=None)
 def test_random_programs(steps, start):

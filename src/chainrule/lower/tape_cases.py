@@ -191,6 +191,8 @@ class _Body:
             return
         following = code.put(f"sub i64 {self.first}, 1")
         taken = code.put(f"icmp eq i64 {slot}, {following}")
+        again = code.put(f"icmp eq i64 {slot}, {block.held}")  # as in x * x
+        taken = code.put(f"or i1 {taken}, {again}")
         block.last = code.put(f"select i1 {taken}, double {adjoint}, double {block.last}")
         block.held = code.put(f"select i1 {taken}, i64 {slot}, i64 {block.held}")
 

@@ -23,7 +23,7 @@ def tape_function(name: str, step: Taped, frame: Frame) -> Code:
     code = writer.code
     code.as_step(name)
     parts = [part for k, kind in enumerate(tape.kinds) for part in forward_cases(k, kind)]
-    parts += [_forward_loop(tape.kinds), _collect()]
+    parts += [_forward_loop(tape.kinds), _collect("i8"), _collect("i64")]
     if tape.sweeps:
         flowing = [(k, kind) for k, kind in enumerate(tape.kinds) if kind.flows]
         parts += [part for k, kind in flowing for part in reverse_cases(k, kind)]
@@ -101,14 +101,12 @@ class _StepWriter:
             if result.sweep != sweep:
                 continue
             slots, into = result.slots, self.frame.pointer(code, value)
-            if result.dtype == BOOL:
-                word = code.put(f"load i64, ptr {self._at(memory, int(slots[0]))}, align 8")
-                code.line(f"store i8 {code.put(f'trunc i64 {word} to i8')}, ptr {into}")
-            elif len(slots) and (np.diff(slots) == 1).all():  # one after the other
+            in_line = result.dtype != BOOL and (np.diff(slots) == 1).all()
+            if len(slots) and in_line:
                 self._copy(into, 0, self._at(memory, int(slots[0])), len(slots))
             elif len(slots):
                 given = f"ptr {into}, ptr {memory}, ptr {self._held(slots)}, i64 {len(slots)}"
-                code.line(f"call void @collect({given})")
+                code.line(f"call void @collect_{'i8' if result.dtype == BOOL else 'i64'}({given})")
 
 
 def _cases(kinds: Sequence[Kind], word: str) -> str:
@@ -239,11 +237,14 @@ def _run_header() -> str:
   %apart = icmp ne i32 %bit, 0"""
 
 
-def _collect() -> Code:
-    """`@collect(into, slots of eight bytes, which of them, how many)`."""
+def _collect(element: str) -> Code:
+    """`@collect_…(into, slots of eight bytes, which of them, how many)`.
+
+    A truth takes one byte, the lowest of its slot: the first.
+    """
     code = Code()
-    code.lines = """
-define internal void @collect(ptr %into, ptr %memory, ptr %which, i64 %count) nounwind {
+    code.lines = f"""
+define internal void @collect_{element}(ptr %into, ptr %memory, ptr %which, i64 %count) nounwind {{
 entry:
   br label %next
 next:
@@ -252,14 +253,14 @@ next:
   %short = load i32, ptr %at, align 4
   %slot = zext i32 %short to i64
   %from = getelementptr i64, ptr %memory, i64 %slot
-  %word = load i64, ptr %from, align 8
-  %to = getelementptr i64, ptr %into, i64 %i
-  store i64 %word, ptr %to, align 8
+  %number = load {element}, ptr %from, align 8
+  %to = getelementptr {element}, ptr %into, i64 %i
+  store {element} %number, ptr %to
   %following = add i64 %i, 1
   %more = icmp ult i64 %following, %count
   br i1 %more, label %next, label %over
 over:
   ret void
-}
+}}
 """.splitlines()[1:]
     return code

@@ -24,7 +24,7 @@ def _llvm() -> Any:
         import llvmlite.binding as llvm
     except ImportError:
         raise UnsupportedError(
-            "cr.compile needs llvmlite: pip install 'chainrule[jit]'.  Without it the same "
+            "cr.compile needs llvmlite: pip install llvmlite.  Without it the same "
             "functions run interpreted."
         ) from None
     llvm.initialize_native_target()
