@@ -135,7 +135,7 @@ class Compiled:
                 return found
         if len(kwargs) > 1:  # in the order of their leaves
             kwargs = dict(sorted(kwargs.items()))
-        leaves, key = _form(args, kwargs)
+        leaves, key = leaves_and_key(args, kwargs)
         if leaves is None:  # being differentiated or recorded: what is compiled is what f does
             return self.f(*args, **kwargs)
         variants = self.variants
@@ -232,9 +232,10 @@ class Compiled:
 
     report = late("chainrule.view.compiled", "report_text")
     ir = late("chainrule.view.compiled", "ir_text")
+    profile = late("chainrule.view.profile", "profile_text")
 
 
-def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | None, Any]:
+def leaves_and_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | None, Any]:
     """The arrays among the arguments, and a key of everything else."""
     values, structure = flatten((args, kwargs) if kwargs else args)
     leaves: list[np.ndarray] = []

@@ -38,7 +38,7 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
     )
     steps, work, traffic = [], 0, 0
     for k, step in enumerate(module.plan.steps):
-        text = _step_text(k, step, module.nests.get(f"step{k}"))
+        text = step_text(k, step, module.nests.get(f"step{k}"))
         f, b = flops(step), moved(step)
         region = next((r for r in module.plan.regions if r.first <= k <= r.last), None)
         if region is not None:
@@ -88,7 +88,7 @@ def _optimised_text(variant: Variant) -> str:
     return f"{text}\n  return {results}" + (f"\n  guards {guards}" if guards else "")
 
 
-def _step_text(k: int, step: Any, nest: Nest | None) -> str:
+def step_text(k: int, step: Any, nest: Nest | None) -> str:
     head = f"  step {k}".ljust(12)
     if isinstance(step, Called):
         if isinstance(step, Taped):
