@@ -1,0 +1,31 @@
+"""A bound on memory while a formula runs, since nine characters can ask for a terabyte."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+HEADROOM = 3 * 2**30  # bytes beyond what is there already
+
+
+@contextmanager
+def bounded_memory(headroom: int = HEADROOM) -> Iterator[None]:
+    """Let an allocation beyond the bound raise MemoryError; no bound where the system has none."""
+    try:
+        import resource
+
+        with open("/proc/self/statm", encoding="ascii") as file:
+            used = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        bound = used + headroom
+        tighter = soft == resource.RLIM_INFINITY or bound < soft
+    except (ImportError, OSError, ValueError):
+        yield
+        return
+    if tighter:
+        resource.setrlimit(resource.RLIMIT_AS, (bound, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
