@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, NoReturn
 from chainrule.cli.mistake import printable
 from chainrule.cli.output import add_output
 
-
 WIDEST = 120  # characters of an error of usage
 
 
