@@ -2,11 +2,13 @@
 
 import argparse
 import json
+import re
 import shlex
 
 import pytest
 
 from chainrule.cli.commands import COMMANDS, parser_of
+from tests.docs.pages import ROOT
 
 NEEDS_LLVM = ("compile", "bench")
 
@@ -58,3 +60,41 @@ def test_every_option_has_a_help(command):
 
 def test_user_files_are_run_and_the_help_says_so(run):
     assert "imported and run" in " ".join(run("grad", "--help")[1].split())
+
+
+# ---- the reference page --------------------------------------------------------------------------
+
+PAGE = ROOT / "docs" / "reference" / "command-line.md"
+
+
+def documented(what):
+    """The keys that the page names first in its row for this command or part."""
+    rows = PAGE.read_text(encoding="utf-8").partition("## JSON")[2].splitlines()
+    row = next(r for r in rows if r.startswith(f"| {what} |"))
+    bare = re.sub(r"\([^)]*\)", "", row.split("|")[2])
+    return set(re.findall(r"`(\w+)`", bare))
+
+
+def test_the_page_lists_every_command():
+    text = PAGE.read_text(encoding="utf-8")
+    for command in COMMANDS.values():
+        assert f"| `{command.name}` | {command.does} |" in text
+
+
+def test_the_page_names_the_keys(run, command):
+    document = json.loads(run(*example_of(command), "--json")[1])
+    keys = documented(f"`{command.name}`")
+    assert set(document) == (keys - {"steps"} if command.name == "sort" else keys)
+
+
+def test_the_page_names_the_keys_of_the_parts(run):
+    grad = json.loads(run("grad", "x * x", "x=1", "--json")[1])
+    assert set(grad["nodes"][0]) == documented("a node") - {"grad", "table"}
+    explained = json.loads(run("explain", "x * x", "x=1", "--json")[1])
+    assert set(explained["explanations"]["x"]) == documented("an explanation")
+    ops = json.loads(run("ops", "sin", "--json")[1])
+    assert set(ops["ops"][0]) == documented("an op")
+    sort = json.loads(run("sort", "a: b", "--steps", "--json")[1])
+    assert set(sort["steps"][0]) == documented("a step of `sort`")
+    steps = json.loads(run("step", "x * x", "x=1", "--json")[1])["steps"]
+    assert set().union(*steps) == documented("a step of `step`")
