@@ -142,7 +142,8 @@ def test_formulas_that_should_work(run, words, shows):
         ("repeat(x, 99999999999999)", "repeat"),
         ("sum(repeat(x, 10**9))", "repeat"),
         ("sum(repeat(repeat(x, 10**6), 10**6))", "llocate"),
-        ("sum(tile(x, (1000, 1000, 1000)))", "llocate"),
+        ("sum(tile(x, (1000, 1000, 1000)))", "1,000,000,000 numbers"),
+        ("outer(repeat(x, 40000), repeat(x, 40000))", "llocate"),
         ("sum(tile(x, (10, 1000, 1000)))", "10,000,000 numbers, where 1,000,000 may be held"),
     ],
 )

@@ -69,10 +69,10 @@ def test_files(tmp_path, run, monkeypatch):
 
 def test_a_deep_chain(run, tmp_path):
     path = tmp_path / "deep"
-    path.write_text("".join(f"n{i}: n{i + 1}\n" for i in range(100_000)))
+    path.write_text("".join(f"n{i}: n{i + 1}\n" for i in range(20_000)))
     status, out, _ = run("sort", str(path))
     assert status == 0
-    assert out.startswith("n100000\nn99999\n")
+    assert out.startswith("n20000\nn19999\n")
 
 
 @pytest.mark.parametrize(

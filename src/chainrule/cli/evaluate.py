@@ -16,7 +16,8 @@ from chainrule.cli.expression import Formula, Instruction, parsed
 from chainrule.cli.mistake import InputError
 from chainrule.cli.tokens import Token
 from chainrule.core.node import StoredLine
-from chainrule.core.op import OPS
+from chainrule.core.op import OPS, Op
+from chainrule.core.spec import Spec
 from chainrule.record.protocol import op_of
 from chainrule.record.state import current, recording
 
@@ -184,9 +185,13 @@ class Machine:
         return found
 
     def _push(self, value: Any) -> None:
-        if _is_array(value) and value.size > self.most:
-            raise InputError(f"{value.size:,} numbers, where {self.most:,} may be held")
+        if _is_array(value):
+            self._check_size(value.size)
         self.stack.append(value)
+
+    def _check_size(self, size: int) -> None:
+        if size > self.most:
+            raise InputError(f"{size:,} numbers, where {self.most:,} may be held")
 
     # -- one method per action -----------------------------------------------------------------
 
@@ -229,7 +234,9 @@ class Machine:
     def call(self, what: tuple[str, int, tuple[str, ...]]) -> None:
         name, count, keywords = what
         named = dict(zip(keywords, map(self._setting, self._popped(len(keywords))), strict=True))
-        found = self.functions[name](*map(self._setting, self._popped(count)), **named)
+        given = [self._setting(value) for value in self._popped(count)]
+        self._check_size(_foreseen(self.functions[name], given, named))
+        found = self.functions[name](*given, **named)
         if not (_is_array(found) or isinstance(found, (tuple, list, *NUMBERS))):
             raise InputError(f"{name} gives no number")
         self._push(found)
@@ -260,6 +267,19 @@ class Machine:
             self.at += by
         else:
             self.stack.pop()
+
+
+def _foreseen(function: Any, args: Sequence[Any], named: Mapping[str, Any]) -> int:
+    """How many numbers a call will give, as the op's spec says without computing; 0 if unknown."""
+    if not isinstance(function, Op) or function.expand is not None:
+        return 0
+    try:
+        inputs, attrs = function.bind(args, named)
+        specs = [Spec(a.shape, a.dtype) if _is_array(a) else a for a in inputs]
+        found = function.spec(*specs, **attrs)
+        return found.size if isinstance(found, Spec) else sum(part.size for part in found)
+    except Exception:  # noqa: BLE001 - the op itself says best what is wrong
+        return 0
 
 
 def _is_array(value: Any) -> bool:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-HEADROOM = 3 * 2**30  # bytes beyond what is there already
+# Bytes beyond what is there already; a BLAS that is loaded now takes its share for every core.
+HEADROOM = 2**30 + (os.cpu_count() or 1) * 48 * 2**20
 
 
 @contextmanager
