@@ -1,6 +1,8 @@
 """`chainrule compile`: the report and every stage."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -61,14 +63,20 @@ def test_refusals(run, words, says):
     assert says in err
 
 
-def test_without_llvmlite_it_says_what_to_install(run, monkeypatch):
-    import sys
+WITHOUT = """
+import sys
 
-    from chainrule.run import machine
+sys.modules["llvmlite"] = sys.modules["llvmlite.binding"] = None
+from chainrule.cli import main
 
-    monkeypatch.setattr(machine, "_llvm", machine._llvm.__wrapped__)
-    monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
-    monkeypatch.setitem(sys.modules, "llvmlite", None)
-    status, out, err = run("compile", "exp(x) * 7.25", "x=1")
-    assert (status, out) == (2, "")
-    assert "pip install 'chainrule[jit]'" in err
+sys.exit(main(["compile", sys.argv[1], "x=[[1,2],[3,4]]"]))
+"""
+
+
+@pytest.mark.parametrize("formula", ["sum(exp(x))", "sum(x @ x)"])
+def test_without_llvmlite_it_says_what_to_install(formula):
+    words = [sys.executable, "-c", WITHOUT, formula]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cr.compile needs llvmlite: pip install llvmlite" in done.stderr
+    assert done.stderr.count("\n") == 1

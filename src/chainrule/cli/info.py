@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 EXAMPLE = "chainrule info"
 # Package: how it is installed, and what it gives.
 EXTRAS = {
-    "llvmlite": ("chainrule[jit]", "cr.compile: machine code"),
+    "llvmlite": ("llvmlite", "cr.compile: machine code"),
     "networkx": ("networkx", "graph.to_networkx()"),
-    "mpmath": ("mpmath", "special functions to any precision, in the tests"),
+    "matplotlib": ("chainrule[learn]", "learning curves that are drawn"),
+    "safetensors": ("chainrule[learn]", "checkpoints of a training"),
+    "scikit-learn": ("chainrule[learn]", "the bundled data sets"),
 }
 FEATURES = ("AVX", "FMA", "NEON", "SVE", "ASIMD", "VSX")
 
