@@ -67,9 +67,9 @@ def optimised(text: str) -> Any:
 @cache
 def _made_with() -> tuple[str, ...]:
     """Everything beside its text that machine code depends on."""
+    llvm = _llvm()  # first, as its error says what to install
     import llvmlite
 
-    llvm = _llvm()
     return (
         sys.modules["chainrule"].__version__,
         llvmlite.__version__,

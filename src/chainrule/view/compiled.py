@@ -61,7 +61,7 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
         f"  guards      {len(variant.expected)}",
         *_rewrites_text(variant.optimised),
         *steps,
-        f"  in all      {_amount(work)} flops, {_amount(traffic)}B moved",
+        f"  in all      {_amount(work).rstrip()} flops, {_amount(traffic)}B moved",
         f"  memory      {_amount(memory.arena + used * memory.local)}B beside inputs and outputs",
         f"  compiled in {seconds}",
     ]
