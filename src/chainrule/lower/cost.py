@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from chainrule.lower.fuse import Called, Kernel, Product, Scan, Scatter, Step, Taped, root
+from chainrule.lower.fuse import Called, Factored, Kernel, Product, Scan, Scatter, Step, Taped, root
 from chainrule.lower.maths import FUNCTIONS
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.tape import FLAGS, Tape
@@ -24,6 +24,8 @@ def flops(step: Step) -> int:
         return step.value.args[1][0].size
     if isinstance(step, Scan):
         return step.value.size
+    if isinstance(step, Factored):
+        return int(step.value.params.batch * step.value.params.flops)
     if isinstance(step, Kernel):
         return prod(step.dims) * sum(map(_operations, step.body))
     return _tape_flops(step.tape) if isinstance(step, Taped) else 0

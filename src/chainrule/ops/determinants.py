@@ -75,6 +75,12 @@ def _cofactor(a: Any) -> Any:
         return _scaled(phase, np.conj((u * _others(s)[..., None, :]) @ vh))
 
 
+def _cofactor_lowered(b: Any, a: Any) -> Any:
+    det, inverse = b.det(a), b.inv(a)
+    axes = (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
+    return b.map("multiply", b.reshape(det, (*det.shape, 1, 1)), b.transpose(inverse, axes))
+
+
 def _cofactor_change(a: Any, along: Any) -> Any:
     """The derivative of the cofactors, from the products of all singular values but two.
 
@@ -146,6 +152,7 @@ cofactor = rules(
     bad=lambda: [sample(np.ones((2, 3)))],
     spec=lambda a: square("cofactor", a),
     doc="The matrix of cofactors: ∂det(a)/∂a.",
+    lower=_cofactor_lowered,
 )
 
 det = rules(
@@ -158,6 +165,7 @@ det = rules(
     edges=singular_squares,
     bad=lambda: [sample(np.ones((2, 3))), sample(np.ones(3))],
     spec=lambda a: Spec(a.shape[:-2], square("det", a).dtype),
+    lower=lambda b, a: b.det(a),
     numpy=(np.linalg.det,),
 )
 
@@ -207,6 +215,7 @@ slogdet_pair = rules(
     bad=lambda: [sample(np.ones((2, 3)))],
     spec=_slogdet_spec,
     outputs=2,
+    lower=lambda b, a: b.slogdet(a),
     doc="The sign of the determinant and the logarithm of its absolute value.",
 )
 slogdet = composite(
