@@ -48,7 +48,9 @@ class Factors(Convolutions):
         matrix, turned = self._lying(self._stacked(a))
         calls = [("potrf", ("L" if turned is not upper else "U", n, Made(0), n, INFO))]
         made = [Result((n, n), a.dtype)]
-        factor, failed = self._routine("cholesky", calls, [matrix], made, [(0, 0)], n**3 // 3)
+        factor, failed = self._routine(
+            f"cholesky {n, n}", calls, [matrix], made, [(0, 0)], n**3 // 3
+        )
         self._ask_if(failed)
         kept = np.triu(np.ones((n, n), bool)) if upper else np.tri(n, dtype=bool)
         seen = self._turned(factor) if turned else factor
@@ -68,7 +70,9 @@ class Factors(Convolutions):
         calls = [("getrs", (flag, n, columns, Given(0), n, Given(1), Made(0), n, INFO))]
         operands = [factor, pivots, self.finite(self.packed(right))]
         made = [Result((columns, n), a.dtype)]
-        x, _ = self._routine("solve", calls, operands, made, [(0, 2)], 2 * n * n * columns)
+        x, _ = self._routine(
+            f"solve {n, n} {n, columns}", calls, operands, made, [(0, 2)], 2 * n * n * columns
+        )
         return self._solution(x, shape)
 
     def triangular_solve(
@@ -97,7 +101,7 @@ class Factors(Convolutions):
         else:
             call = ("trsm", ("L", half, flag, unit, n, columns, ONE, Given(0), n, Made(0), n))
         made = [Result(right.shape[1:], a.dtype)]
-        name, work = "triangular solve", n * n * columns
+        name, work = f"triangular solve {n, n} {n, columns}", n * n * columns
         x, _ = self._routine(name, [call], [matrix, right], made, [(0, 1)], work)
         return self._solution(self._turned(x) if by_rows else x, shape)
 
@@ -110,7 +114,9 @@ class Factors(Convolutions):
         self._ask_if(singular)
         calls = [("getri", (n, Made(0), n, Given(1), Made(1), n * BLOCK, INFO))]
         made = [Result((n, n), a.dtype), Result((n * BLOCK,), a.dtype, each=False)]
-        found, *_ = self._routine("inverse", calls, [factor, pivots], made, [(0, 0)], 4 * n**3 // 3)
+        found, *_ = self._routine(
+            f"inverse {n, n}", calls, [factor, pivots], made, [(0, 0)], 4 * n**3 // 3
+        )
         return self.reshape(self._turned(found) if turned else found, a.shape)
 
     def slogdet(self, a: Array) -> tuple[Array, Array]:
@@ -139,7 +145,7 @@ class Factors(Convolutions):
             ("parity", (n, Made(1), Made(2))),
         ]
         made = [Result((n, n), a.dtype), Result((n,), INTEGER), Result((), a.dtype)]
-        found = self._routine("LU", calls, [matrix], made, [(0, 0)], 2 * n**3 // 3)
+        found = self._routine(f"LU {n, n}", calls, [matrix], made, [(0, 0)], 2 * n**3 // 3)
         factor, pivots, parity, singular = found
         return factor, pivots, parity, singular, turned
 
@@ -158,7 +164,7 @@ class Factors(Convolutions):
             Result((n, n), a.dtype), Result((n,), a.dtype),
             Result((room,), a.dtype, each=False), Result((whole,), INTEGER, each=False),
         ]  # fmt: skip
-        found = self._routine("eigh", calls, [matrix], made, [(0, 0)], 9 * n**3)
+        found = self._routine(f"eigh {n, n}", calls, [matrix], made, [(0, 0)], 9 * n**3)
         vectors, values, _, _, failed = found
         self._ask_if(failed)
         return self.reshape(values, (*stack, n)), self.reshape(self._turned(vectors), a.shape)
@@ -175,10 +181,12 @@ class Factors(Convolutions):
         calls = [("geqrf", (m, n, Made(0), m, Made(1), Made(2), room, INFO))]
         made = [Result((n, m), a.dtype), *beside]
         operands = [self._by_columns(a)]
-        reflected, scales, *_ = self._routine("QR", calls, operands, made, [(0, 0)], 2 * m * n * n)
+        reflected, scales, *_ = self._routine(
+            f"QR {m, n}", calls, operands, made, [(0, 0)], 2 * m * n * n
+        )
         calls = [("orgqr", (m, k, n, Made(0), m, Given(1), Made(1), room, INFO))]
         made, operands = [Result((k, m), a.dtype), beside[1]], [reflected, scales]
-        q, *_ = self._routine("Q of QR", calls, operands, made, [(0, 0)], 2 * m * n * k)
+        q, *_ = self._routine(f"Q of QR {m, n}", calls, operands, made, [(0, 0)], 2 * m * n * k)
         upper = self.held(np.triu(np.ones((k, n), bool)))
         r = self.getitem(self._turned(reflected), (slice(None), slice(k)))
         r = self.map("where", upper, r, self.constant(0, a.dtype))
@@ -200,7 +208,7 @@ class Factors(Convolutions):
             Result((8 * k,), INTEGER, each=False),
         ]  # fmt: skip
         work = 4 * most * k * k + 22 * k**3
-        found = self._routine("svd", calls, [self._by_columns(a)], made, [(0, 0)], work)
+        found = self._routine(f"svd {m, n}", calls, [self._by_columns(a)], made, [(0, 0)], work)
         _, s, u, vh, _, _, failed = found
         self._ask_if(failed)
         return (

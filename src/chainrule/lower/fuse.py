@@ -99,13 +99,21 @@ class Factored:
 
     value: Value
     results: list[Value] = field(init=False)
+    stack: int = field(init=False)  # how many there are, also where it is done for some at a time
 
     def __post_init__(self) -> None:
         asked = self.value.params
+        self.stack = asked.batch
         self.results = []
         for i, made in enumerate(asked.results):
             dims = (asked.batch, *made.dims) if made.each and asked.batch != 1 else made.dims
             self.results.append(Value("result", dims, made.dtype, ((self.value, ()),), i))
+
+    @property
+    def rooms(self) -> list[Value]:
+        """What is memory to work in."""
+        asked = self.value.params.results
+        return [v for v, made in zip(self.results, asked, strict=True) if not made.each]
 
     def gives(self, result: Value) -> None:
         """Note what is read of it."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from chainrule.lower.arrange import arrange
 from chainrule.lower.build import Program
-from chainrule.lower.cost import flops, moved, seconds
+from chainrule.lower.cost import duration
 from chainrule.lower.emit import kernel_function
 from chainrule.lower.entry import entry_function
 from chainrule.lower.fuse import (
@@ -218,10 +218,7 @@ class _Writer:
 
 def _is_long(plan: Plan) -> bool:
     """Whether a call takes so long that others should not wait for it."""
-    return (
-        any(r.chunks > 1 for r in plan.regions)
-        or sum(seconds(flops(s), moved(s)) for s in plan.steps) > LONG
-    )
+    return any(r.chunks > 1 for r in plan.regions) or sum(map(duration, plan.steps)) > LONG
 
 
 def _chunk(region: Region) -> Code:

@@ -47,8 +47,8 @@ class Result(NamedTuple):
 
 
 INFO = "info"  # where a routine says whether it failed: not zero
-ONE = 1.0  # a number of the type that is computed with
-Asked = tuple[str, tuple[str | int | float | Given | Made, ...]]  # a name and arguments
+ONE = "one"  # a factor of the type that is computed with
+Asked = tuple[str, tuple[str | int | Given | Made, ...]]  # a name and arguments
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,12 @@ def routine_function(name: str, step: Factored, frame: Frame) -> Code:
     results = step.results
     given = [frame.pointer(code, v) for v in operands]
     made = [frame.pointer(code, v) for v in results]
-    per_operand = [0 if s else v.nbytes for v, s in zip(operands, asked.shared, strict=True)]
-    per_result = [v.nbytes if r.each else 0 for v, r in zip(results, asked.results, strict=True)]
-    apart = [n // asked.batch for n in (*per_operand, *per_result)]
+    stacked = [not s for s in asked.shared] + [r.each for r in asked.results]
+    every = zip((*operands, *results), stacked, strict=True)
+    many = step.stack > 1
+    apart = [v.nbytes // (v.dims[0] if many else 1) if each else 0 for v, each in every]
     copied = [
-        (k, j, operands[j].nbytes // (1 if asked.shared[j] else asked.batch))
+        (k, j, apart[j] or operands[j].nbytes)
         for k, j in asked.starts
         if frame.locate(results[k]) != frame.locate(operands[j])
     ]
@@ -130,7 +131,7 @@ class _Writer:
     def _held(self, argument: Any) -> str:
         if argument == INFO:
             return self.code.buffer(1, "i32")
-        if argument is ONE:
+        if argument == ONE:
             kind, text = self.number, "1.0"
         elif isinstance(argument, int):
             kind, text = "i32", str(argument)

@@ -102,8 +102,8 @@ def _step_text(k: int, step: Any, nest: Nest | None) -> str:
         return f"{head}product {each}({rows}, {summed}) · ({summed}, {columns}), {how}{part}"
     if isinstance(step, Factored):
         asked = step.value.params
-        each = f"{asked.batch} × " if asked.batch > 1 else ""
-        return f"{head}LAPACK: {each}{asked.name} of {list(step.value.args[0][0].dims)}"
+        each = f"{asked.batch:,} × " if step.stack > 1 else ""
+        return f"{head}LAPACK: {each}{asked.name}"
     if isinstance(step, Scatter):
         return f"{head}scatter of {step.value.args[1][0].size:,} elements, in order"
     if isinstance(step, Scan):
