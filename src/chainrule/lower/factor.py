@@ -53,7 +53,7 @@ class Factors(Convolutions):
         )
         self._ask_if(failed)
         kept = np.triu(np.ones((n, n), bool)) if upper else np.tri(n, dtype=bool)
-        seen = self._turned(factor) if turned else factor
+        seen = self.turned(factor) if turned else factor
         half = self.map("where", self.held(kept), seen, self.constant(0, a.dtype))
         return self.reshape(half, a.shape)
 
@@ -103,7 +103,7 @@ class Factors(Convolutions):
         made = [Result(right.shape[1:], a.dtype)]
         name, work = f"triangular solve {n, n} {n, columns}", n * n * columns
         x, _ = self._routine(name, [call], [matrix, right], made, [(0, 1)], work)
-        return self._solution(self._turned(x) if by_rows else x, shape)
+        return self._solution(self.turned(x) if by_rows else x, shape)
 
     def inv(self, a: Array) -> Array:
         (a,) = self.floats(a)
@@ -117,7 +117,7 @@ class Factors(Convolutions):
         found, *_ = self._routine(
             f"inverse {n, n}", calls, [factor, pivots], made, [(0, 0)], 4 * n**3 // 3
         )
-        return self.reshape(self._turned(found) if turned else found, a.shape)
+        return self.reshape(self.turned(found) if turned else found, a.shape)
 
     def slogdet(self, a: Array) -> tuple[Array, Array]:
         """The sign of the determinant, and the logarithm of its size."""
@@ -167,7 +167,7 @@ class Factors(Convolutions):
         found = self._routine(f"eigh {n, n}", calls, [matrix], made, [(0, 0)], 9 * n**3)
         vectors, values, _, _, failed = found
         self._ask_if(failed)
-        return self.reshape(values, (*stack, n)), self.reshape(self._turned(vectors), a.shape)
+        return self.reshape(values, (*stack, n)), self.reshape(self.turned(vectors), a.shape)
 
     def qr(self, a: Array, mode: str) -> tuple[Array, Array]:
         """Q and R of matrices with at least as many rows as columns."""
@@ -188,9 +188,9 @@ class Factors(Convolutions):
         made, operands = [Result((k, m), a.dtype), beside[1]], [reflected, scales]
         q, *_ = self._routine(f"Q of QR {m, n}", calls, operands, made, [(0, 0)], 2 * m * n * k)
         upper = self.held(np.triu(np.ones((k, n), bool)))
-        r = self.getitem(self._turned(reflected), (slice(None), slice(k)))
+        r = self.getitem(self.turned(reflected), (slice(None), slice(k)))
         r = self.map("where", upper, r, self.constant(0, a.dtype))
-        return self.reshape(self._turned(q), (*stack, m, k)), self.reshape(r, (*stack, k, n))
+        return self.reshape(self.turned(q), (*stack, m, k)), self.reshape(r, (*stack, k, n))
 
     def svd(self, a: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
         (a,) = self.floats(a)
@@ -212,9 +212,9 @@ class Factors(Convolutions):
         _, s, u, vh, _, _, failed = found
         self._ask_if(failed)
         return (
-            self.reshape(self._turned(u), (*stack, m, rows)),
+            self.reshape(self.turned(u), (*stack, m, rows)),
             self.reshape(s, (*stack, k)),
-            self.reshape(self._turned(vh), (*stack, columns, n)),
+            self.reshape(self.turned(vh), (*stack, columns, n)),
         )
 
     # -- matrices in memory --------------------------------------------------------------------
@@ -260,8 +260,10 @@ class Factors(Convolutions):
         """(count, rows, columns)."""
         return self.reshape(a, (prod(a.shape[:-2]), *a.shape[-2:]))
 
-    def _turned(self, a: Array) -> Array:
-        return self.transpose(a, (0, 2, 1))
+    def turned(self, a: Array) -> Array:
+        """The last two axes swapped."""
+        rank = a.ndim
+        return self.transpose(a, (*range(rank - 2), rank - 1, rank - 2))
 
     def _lying(self, a: Array) -> tuple[Array, bool]:
         """A stack as it lies in memory, each matrix by rows, and whether that is its transpose."""
@@ -273,7 +275,7 @@ class Factors(Convolutions):
 
     def _by_columns(self, a: Array) -> Array:
         """A stack that lies in memory by columns."""
-        return self.finite(self.packed(self._turned(self._stacked(a))))
+        return self.finite(self.packed(self.turned(self._stacked(a))))
 
     def packed(self, array: Array) -> Array:
         found = super().packed(array)
@@ -290,16 +292,13 @@ class Factors(Convolutions):
         (*stack, n, columns), count = shape, prod(a.shape[:-2])
         if count != 1:
             count, a = prod(stack), self.broadcast_to(a, (*stack, n, n))
-        right = self.broadcast_to(b, shape)
-        axes = (*range(len(stack)), len(stack) + 1, len(stack))
-        right = self.transpose(right, axes)
+        right = self.turned(self.broadcast_to(b, shape))
         return self._stacked(a), self.reshape(right, (count, prod(stack) * columns // count, n))
 
     def _solution(self, x: Array, shape: Shape) -> Array:
         """What stands row by row in x, as columns."""
         (*stack, n, columns) = shape
-        axes = (*range(len(stack)), len(stack) + 1, len(stack))
-        return self.transpose(self.reshape(x, (*stack, columns, n)), axes)
+        return self.turned(self.reshape(x, (*stack, columns, n)))
 
     def _filled(self, shape: Sequence[int], like: Array, number: int) -> Array:
         return self.held(np.full(shape, number, like.dtype))

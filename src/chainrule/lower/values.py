@@ -135,6 +135,8 @@ def program_text(outputs: list[Value]) -> str:
         extra = f" over {list(v.params[1])}" if v.kind == "reduce" else ""
         if v.kind == "call":
             what = f"call {v.params.op.name}"
+        if v.kind == "routine":
+            what = v.params.name
         if v.kind == "constant":
             what = f"constant {v.params}" if v.size == 1 else "constant array"
         lines.append(f"  %{v.number} = {what} {read}{extra}".ljust(48) + _spec_text(v))
