@@ -90,8 +90,10 @@ class Builder(Factors):
         args = [known[a] if isinstance(a, Node) else a for a in node.args or ()]
         if node.op is TAPE:
             return self._called(node, args)
+        noted = len(self.rare)
         found, why = self._by_record(node, args)
         if found is None:
+            del self.rare[noted:]  # what it would have asked
             self.fallbacks.append((node, why))
             return self._called(node, args)
         for array in found if isinstance(found, tuple) else (found,):
