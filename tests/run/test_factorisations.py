@@ -205,7 +205,9 @@ def test_a_stack_that_lies_innermost():
 
 def test_the_matrix_is_also_the_right_side():
     a = square(6, 6)
-    assert_compiles(lambda a: lower_solve(np.tanh(a), np.tanh(a)), a)
+    for unit in (True, False):
+        options = {"lower": True, "trans": 0, "unit_diagonal": unit}
+        assert_compiles(lambda a, o=options: cr.triangular_solve(np.tanh(a), np.tanh(a), **o), a)
     assert_compiles(lambda a: np.linalg.solve(np.tanh(a), np.tanh(a)), a)
 
 
