@@ -205,7 +205,7 @@ def test_a_stack_that_lies_innermost():
 
 def test_the_matrix_is_also_the_right_side():
     """Then the solution cannot take its memory: a large matrix is read while it is solved with."""
-    a = 0.01 * square(300, 300)
+    a = 0.01 * square(800, 800)
     options = {"lower": True, "trans": 0, "unit_diagonal": True}
 
     def f(a):
