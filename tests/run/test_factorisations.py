@@ -258,6 +258,27 @@ def test_float32_is_computed_in_float32(name):
     assert_gradient_compiles(lambda a: np.sum(f(a)), a)
 
 
+@pytest.mark.parametrize("shape", [(90, 90), (200, 7), (60, 41), (7, 200), (130, 1), (1, 3)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_routines_have_enough_memory_to_work_in(shape, dtype):
+    """One that has not says so, and the interpreter would be asked."""
+
+    def f(a):
+        square = a @ a.T / shape[1] + np.eye(shape[0], dtype=a.dtype)
+        found = [np.linalg.svd(a, full_matrices=full)[1] for full in (True, False)]
+        found += [np.linalg.eigh(square)[0], np.linalg.inv(square)]
+        if shape[0] >= shape[1]:
+            found += [np.abs(np.linalg.qr(a, mode)[1]) for mode in ("reduced", "complete")]
+        return found
+
+    a = rng.normal(size=shape).astype(dtype)
+    fast = cr.compile(f)
+    digits = {"rtol": 1e-9, "atol": 1e-11} if dtype is np.float64 else {"rtol": 1e-2, "atol": 1e-3}
+    for found, expected in zip(fast(a), f(a), strict=True):
+        np.testing.assert_allclose(found, expected, **digits)
+    assert interpreted(fast) == []
+
+
 @pytest.mark.parametrize("shape", [(0, 0), (3, 0, 0), (0, 3, 3)])
 def test_nothing_to_factor(shape):
     a, b = np.zeros(shape), np.zeros((*shape[:-1], 2))

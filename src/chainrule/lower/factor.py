@@ -24,6 +24,7 @@ from chainrule.lower.routines import INFO, ONE, WRITTEN, Asked, Given, Made, Res
 from chainrule.lower.values import BOOL, pointwise
 
 INTEGER = np.dtype(np.int32)
+MOST = np.iinfo(INTEGER).max
 BLOCK = 64  # columns that a routine takes at once, at most: what it needs memory for
 FLAG = {True: "N", False: "T"}  # of a matrix as it is, and transposed
 
@@ -232,10 +233,12 @@ class Factors(Convolutions):
         dtype = made[0].dtype
         if self.exported is None:
             raise NotLoweredError("a routine failed, or an operand was not finite")
-        for routine, _ in calls:
+        for routine, arguments in calls:
             called = letter(dtype) + routine
             if routine not in WRITTEN and not self.exported(called):
                 raise NotLoweredError(f"SciPy does not export {called}")
+            if any(isinstance(a, int) and a > MOST for a in arguments):
+                raise NotLoweredError(f"{called} does not count so far")
         batch = max(a.shape[0] for a in operands)
         results = (*made, Result((), BOOL))
         asked = Routine(
