@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrule.core.text import graph_text
 from chainrule.lower.cost import flops, moved
-from chainrule.lower.fuse import Called, Piece, Product, Scan, Scatter, Taped, root
+from chainrule.lower.fuse import Called, Factored, Piece, Product, Scan, Scatter, Taped, root
 from chainrule.lower.loops import Nest
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.products import operands_of
@@ -100,6 +100,10 @@ def step_text(k: int, step: Any, nest: Nest | None) -> str:
         how = "in registers" if operands_of(step.value).matrices.fit else "BLAS"
         part = f", triangular: computes {step.share:.0%} of it" if step.share < 1 else ""
         return f"{head}product {each}({rows}, {summed}) · ({summed}, {columns}), {how}{part}"
+    if isinstance(step, Factored):
+        asked = step.value.params
+        each = f"{asked.batch:,} × " if step.stack > 1 else ""
+        return f"{head}LAPACK: {each}{asked.name}"
     if isinstance(step, Scatter):
         return f"{head}scatter of {step.value.args[1][0].size:,} elements, in order"
     if isinstance(step, Scan):
