@@ -126,6 +126,53 @@ def test_validation_is_weighed_by_rows(validation):
     assert trained.history["validation"] == pytest.approx(whole.history["validation"], rel=1e-12)
 
 
+def test_keys_follow_from_the_seed_and_the_step(tmp_path):
+    seen = []
+
+    def noisy(p, x, y, key):
+        if isinstance(key, np.ndarray):
+            seen.append(tuple(key))
+        return cross_entropy(scores(p, learn.dropout(x, 0.3, key)), y)
+
+    def go(epochs, **options):
+        return train(
+            *(noisy, START, Batches(X[:60], Y[:60], size=16)),
+            optimiser=adam(0.05),
+            epochs=epochs,
+            keys=True,
+            compile=False,
+            **{"validation": (X[60:], Y[60:]), **options},
+        )
+
+    whole = go(4)
+    assert len(set(seen)) == 16
+    go(2, checkpoints=tmp_path)
+    resumed = go(4, checkpoints=tmp_path)
+    assert same_bits(resumed.parameters, whole.parameters)
+    assert seen[16:] == seen[:16]
+    assert not same_bits(go(4, seed=1).parameters, whole.parameters)
+    # No noise where it is measured.
+    expected = float(noisy(whole.parameters, X[60:], Y[60:], None))
+    assert whole.history["validation"][-1] == expected
+
+
+def test_keys_in_a_compiled_step():
+    def noisy(p, x, y, key):
+        return cross_entropy(scores(p, learn.dropout(x, 0.3, key)), y)
+
+    runs = [
+        train(
+            *(noisy, START, Batches(X[:60], Y[:60], size=16)),
+            optimiser=adam(0.05),
+            epochs=3,
+            keys=True,
+            compile=compiled,
+        )
+        for compiled in (True, False)
+    ]
+    assert np.allclose(runs[0].parameters["W"], runs[1].parameters["W"], rtol=1e-9)
+
+
 # ---- stopping -----------------------------------------------------------------------------------
 
 
