@@ -266,8 +266,8 @@ class _Run:
         if wrong:
             return NonFiniteLoss(f"{head}\n  {self._before(wrong)}", p.parameters, batch)
         ask = (
-            "ask where it began:   except cr.NonFiniteLoss as error: "
-            "print(cr.find_nonfinite(loss, error.parameters, *error.batch))"
+            "to see where it began, catch this error and ask\n"
+            "    cr.find_nonfinite(loss, error.parameters, *error.batch)"
         )
         return NonFiniteLoss(f"{head}\n  {ask}{self._last_good()}", p.parameters, batch)
 
