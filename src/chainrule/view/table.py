@@ -9,9 +9,8 @@ import numpy as np
 
 from chainrule.core.graph import Graph
 from chainrule.core.node import Node
-from chainrule.core.op import Gate, Multilinear, Op, Partials
-from chainrule.core.rule import parameters_of
 from chainrule.diff.run import Run
+from chainrule.view.gates import gate_of
 from chainrule.view.labels import labels_of
 
 
@@ -75,6 +74,8 @@ def _terms(run: Run, graph: Graph, node: Node, labels: dict[Node, str]) -> str:
 
 def shown(value: Any) -> str:
     """A number to six digits; a small array in full; a large one by shape and size."""
+    if type(value) is np.float64:
+        return f"{value:.6g}"
     if isinstance(value, tuple):
         return f"{len(value)} results"
     array = np.asarray(value)
@@ -88,22 +89,6 @@ def shown(value: Any) -> str:
     scaled = np.sum((sizes / largest) ** 2) if 0 < largest < np.inf else np.nan  # no overflow
     norm = largest * np.sqrt(scaled) if scaled == scaled else largest
     return f"{'×'.join(map(str, array.shape))}, norm {norm:.4g}"
-
-
-def gate_of(op: Op) -> str:
-    """What the op does to a gradient passing back: distributes it, swaps factors, or routes it."""
-    derivative = op.derivative
-    if isinstance(derivative, Multilinear):
-        return "swaps"
-    if isinstance(derivative, Partials):
-        factors = [f for f in derivative.factors if f is not None]
-        if any(isinstance(f, Gate) for f in factors):
-            return "routes"
-        if all(isinstance(f, int) for f in factors):
-            return "distributes"
-        if len(factors) == 2 and [parameters_of(f) for f in factors] == [["y"], ["x"]]:
-            return "swaps"
-    return ""
 
 
 def table_text(run: Run) -> str:
