@@ -14,11 +14,11 @@ import numpy as np
 
 from chainrule.view.layers import Layers
 
-SMALL = 6_000  # vertices and wires of a graph that is swept column by column
-WORK = 60_000  # vertices and wires looked at in all those sweeps together
+SMALL = 12_000  # vertices and wires of a graph that is swept column by column
+WORK = 40_000  # vertices and wires looked at in all those sweeps together
 MOST_SWEEPS = 24
 ROUNDS = 6  # of all columns at once
-SWAPS = 8  # rounds of exchanging neighbours
+SWAPS = 4  # rounds of exchanging neighbours
 CROWDED = 64  # vertices beyond this degree are not exchanged
 
 
@@ -90,12 +90,13 @@ def _sweep(layers: Layers, columns: list[list[int]], place: list[float], rightwa
 
 def _exchange(layers: Layers, columns: list[list[int]], place: list[float]) -> None:
     """Exchange neighbours in a column as long as that saves crossings."""
+    left, right = layers.left, layers.right
     for _ in range(SWAPS):
         saved = False
         for column in columns:
             for k in range(len(column) - 1):
                 u, v = column[k], column[k + 1]
-                if _cost(layers, place, v, u) < _cost(layers, place, u, v):
+                if _saved(left[u], left[v], place) + _saved(right[u], right[v], place) > 0:
                     column[k], column[k + 1] = v, u
                     place[u], place[v] = place[v], place[u]
                     saved = True
@@ -103,14 +104,16 @@ def _exchange(layers: Layers, columns: list[list[int]], place: list[float]) -> N
             return
 
 
-def _cost(layers: Layers, place: list[float], above: int, below: int) -> int:
-    """Crossings of the wires of two neighbours if they stand in this order."""
-    found = 0
-    for near in (layers.left, layers.right):
-        if len(near[above]) > CROWDED or len(near[below]) > CROWDED:
-            continue
-        found += sum(place[a] > place[b] for a in near[above] for b in near[below])
-    return found
+def _saved(above: list[int], below: list[int], place: list[float]) -> int:
+    """How many crossings go away if two neighbours change places, by whom they lead to."""
+    if len(above) > CROWDED or len(below) > CROWDED:
+        return 0
+    total = 0
+    for a in above:
+        at = place[a]
+        for b in below:
+            total += (at > place[b]) - (at < place[b])
+    return total
 
 
 def crossings(layers: Layers, columns: list[list[int]]) -> int:

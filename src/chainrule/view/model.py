@@ -277,7 +277,7 @@ class _Seen:
             numbers[k] = float(value) if finite else str(float(value))
             self.flags[k] |= 0 if finite else flag
             return
-        if np.ndim(value) == 0 and not isinstance(value, tuple):
+        if not isinstance(value, tuple) and np.ndim(value) == 0:
             numbers[k] = as_json(value)
         elif self.cells >= 0 and (found := summary(value, self.cells)) is not None:
             self.arrays[which][k] = found

@@ -21,6 +21,7 @@ from chainrule.explain.numbers import as_json, norm_of
 FULL = 64  # entries up to which an array is given in full
 BINS = 24
 CELLS = 256  # of a picture
+HUGE = 1e290
 
 
 def summary(value: Any, cells: int = CELLS) -> dict[str, Any] | None:
@@ -55,7 +56,7 @@ def _histogram(finite: np.ndarray) -> list[int]:
     if not finite.size:
         return []
     largest = np.abs(finite).max()
-    scaled = finite / largest if largest > 1e300 else finite
+    scaled = finite / largest if largest > HUGE else finite
     low, high = float(scaled.min()), float(scaled.max())
     if not low < high or not np.isfinite((high - low) / BINS) or (high - low) / BINS == 0.0:
         return [int(finite.size)]
@@ -77,7 +78,9 @@ def as_table(array: np.ndarray) -> np.ndarray:
 
 
 def blocks(table: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """The means of rows × columns blocks that the table is cut into."""
+    """The means of rows × columns blocks that the table is cut into; huge ones are scaled down."""
+    if np.abs(table[np.isfinite(table)]).max(initial=0.0) > HUGE:
+        table = table / HUGE  # a sum of them would not be finite
     tall, wide = (
         np.arange(count) * size // count
         for count, size in zip((rows, columns), table.shape, strict=True)
@@ -93,7 +96,7 @@ def heat_levels(means: np.ndarray) -> list[int | None]:
     finite = np.isfinite(means)
     largest = float(np.abs(means[finite]).max(initial=0.0))
     with np.errstate(all="ignore"):
-        levels = np.rint(128 + 127 * np.where(finite, means, 0.0) / (largest or 1.0))
+        levels = np.rint(128 + 127 * (np.where(finite, means, 0.0) / (largest or 1.0)))
     return [
         int(v) if ok else None for v, ok in zip(levels.reshape(-1), finite.reshape(-1), strict=True)
     ]

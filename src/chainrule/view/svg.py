@@ -138,10 +138,16 @@ def _sentence(model: Model, k: int) -> str:
 def _legend(model: Model) -> str:
     if model.stage == "structure":
         return "leaves left, result right"
-    if model.stage == "forward":
-        return "above the line: value"
-    dashed = "" if all(model.flow) else "   dashed: no gradient flows"
-    return f"above the line: value   below: adjoint   ×: local derivative{dashed}"
+    parts = ["above the line: value"]
+    if model.stage == "backward":
+        parts.append("below: adjoint")
+    if any(map(local_text, model.local)):
+        parts.append("×: local derivative")
+    if any(model.arrays.values()):
+        parts.append("hollow: negative")
+    if not all(model.flow):
+        parts.append("dashed: no gradient flows")
+    return "   ".join(parts)
 
 
 def _tip(model: Model, k: int) -> str:

@@ -38,7 +38,6 @@ RULES = """
 .chainrule .ground { fill: var(--ground); }
 .chainrule .wire, .chainrule .stem { fill: none; stroke: var(--wire); stroke-width: 1.4; }
 .chainrule .none { stroke-dasharray: 3 3; }
-.chainrule .strong { stroke-width: 2.8; }
 .chainrule .gate { fill: var(--gate); stroke: var(--wire); stroke-width: 1.2; }
 .chainrule .result { stroke: var(--text); stroke-width: 2; }
 .chainrule .dot { fill: var(--wire); }
