@@ -24,11 +24,16 @@ Keys = list[Hashable]
 
 def collapsed(model: Model, level: Level) -> Model:
     """The model with every node of one line, function or file drawn as one."""
+    return _merged(model, grouped(model, level), _keys(model, level), level)
+
+
+def grouped(model: Model, level: Level) -> list[int]:
+    """Per node the node of the collapsed model that stands for it."""
     keys = _keys(model, level)
     groups = _calls(model, keys)
     if len(set(groups)) > MOST + len(model.leaves):
         groups = _entangled(model, keys)
-    return _merged(model, _numbered(model, groups), keys, level)
+    return _numbered(model, groups)
 
 
 # -- who belongs together -------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,15 @@ class Layout:
     entry: np.ndarray
     width: float
     height: float
+
+    def to_data(self) -> dict[str, Any]:
+        """The fields as plain JSON data, to a tenth of a pixel."""
+        return {
+            name: (column.round(1) if column.dtype.kind == "f" else column).tolist()
+            if isinstance(column, np.ndarray)
+            else round(column, 1)
+            for name, column in vars(self).items()
+        }
 
 
 def layout(

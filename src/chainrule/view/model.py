@@ -25,12 +25,10 @@
     leaves, outputs             indices of nodes
     lines      file, number, text, function           one per line of source that made a node
     arrays     {"value": {index: summary}, "adjoint": {…}}, as in `summary.py`
-    layout     x, y, layer; start, end per column; first, places; entry per edge; width, height:
-               see `layout.py`; only where a page asks for it
 
 A column of strings that repeat is {"of": [strings], "at": [index of each]}.  NaN and infinities are
 the strings "nan", "inf" and "-inf".  A node shared by several children sums what they add: it has
-more than one edge.
+more than one edge.  `scene.py` adds where all of it stands, its groups, its steps and its paths.
 """
 
 from __future__ import annotations

@@ -20,13 +20,13 @@ from chainrule.view.boxes import (
     SMALL_LETTER,
     Box,
     Heat,
-    boxes_of,
     local_text,
     width_of,
 )
 from chainrule.view.collapse import collapsed
-from chainrule.view.layout import Layout, layout, route
+from chainrule.view.layout import Layout, route
 from chainrule.view.model import ADJOINT_NOT_FINITE, AT_KINK, VALUE_NOT_FINITE, Model, model_of
+from chainrule.view.scene import placed
 from chainrule.view.theme import Theme, style
 
 MARGIN = 20.0
@@ -79,14 +79,7 @@ def levelled(model: Model, level: str | None) -> Model:
 def svg_of(model: Model, theme: Theme = "auto") -> str:
     """A model as SVG text."""
     sheet = style(theme)
-    boxes = boxes_of(model)
-    made = layout(
-        model.parent,
-        model.child,
-        [box.width for box in boxes],
-        [max(box.above, box.below) for box in boxes],
-        [not op for op in model.op],
-    )
+    boxes, made = placed(model)
     legend = _legend(model)
     width = max(made.width + ARROW, width_of(legend, SMALL_LETTER)) + 2 * MARGIN
     height = made.height + 2 * MARGIN + FOOT
@@ -144,7 +137,7 @@ def _legend(model: Model) -> str:
     if any(map(local_text, model.local)):
         parts.append("×: local derivative")
     if any(model.arrays.values()):
-        parts.append("hollow: negative")
+        parts.append("squares: values, circles: adjoints, hollow: negative")
     if not all(model.flow):
         parts.append("dashed: no gradient flows")
     return "   ".join(parts)
