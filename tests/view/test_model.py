@@ -10,7 +10,7 @@ import chainrule as cr
 from chainrule.diff.run import recorded_run
 from chainrule.view.model import ADJOINT_NOT_FINITE, AT_KINK, VALUE_NOT_FINITE, model_of
 from chainrule.view.summary import FULL, blocks, summary
-from chainrule.view.table import shown
+from chainrule.view.values import shown
 from tests.view.gallery import PROGRAMS, ran
 
 

@@ -12,7 +12,8 @@ from chainrule.diff.gradient import grad
 from chainrule.errors import DerivativeError, ShapeError
 from chainrule.explain.check import check_grads
 from chainrule.record.trace import trace
-from chainrule.view.table import shown, table_text
+from chainrule.view.table import table_text
+from chainrule.view.values import shown
 
 
 def gradient_report(f: Callable[..., Any], formula: str, values: Sequence[Any]) -> str:

@@ -33,7 +33,7 @@ def run_step(options: argparse.Namespace) -> int:
     from chainrule.record.trace import trace
     from chainrule.view.steps import step_lines
     from chainrule.view.styled import say
-    from chainrule.view.table import shown
+    from chainrule.view.values import shown
 
     formula = options.formula.strip()
     names, values = named_values(options.values)

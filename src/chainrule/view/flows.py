@@ -16,7 +16,7 @@ from chainrule.diff.reverse import fit
 from chainrule.diff.run import Run
 from chainrule.errors import ChainruleError
 from chainrule.explain.size import is_dead
-from chainrule.view.table import shown
+from chainrule.view.values import shown
 
 SMALL = 16  # entries of a Jacobian that is written out
 

@@ -52,7 +52,7 @@ from chainrule.view.gates import gate_of, symbol_of
 from chainrule.view.labels import assigned_name
 from chainrule.view.steps import names_of
 from chainrule.view.summary import CELLS, summary
-from chainrule.view.table import shown
+from chainrule.view.values import shown
 
 CELLS_IN_ALL = 100_000  # of the coarse pictures of all arrays together
 LONGEST = 200  # characters of a name, a formula or a line of source

@@ -47,7 +47,7 @@ from chainrule.explain.steps import ORDERS, Step
 from chainrule.explain.steps import steps as steps_of
 from chainrule.view.explanation import counted
 from chainrule.view.steps import Names
-from chainrule.view.table import shown
+from chainrule.view.values import shown
 
 FEW = 2_000  # nodes of a graph whose steps are written out
 VISITS = 5_000  # of a recursion that is written out
