@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from chainrule.view.layers import Layers
 
-FOUR, TWO = 6_000, 40_000  # vertices up to which four and two results are averaged
+FOUR, TWO = 6_000, 20_000  # vertices up to which four and two results are averaged
 Neighbours = list[list[int]]
 
 
