@@ -179,7 +179,7 @@ def test_keys_in_a_compiled_step():
 def test_early_stopping_keeps_the_best():
     seen = []
     trained = run(
-        optimiser=sgd(lambda t: 0.5 * 1.15**t),  # better at first, then worse and worse
+        optimiser=sgd(lambda t: 0.05 * 1.12**t),  # better at first, then worse and worse
         epochs=50,
         patience=4,
         callbacks=[lambda record, p: seen.append((record, {k: np.array(v) for k, v in p.items()}))],
@@ -187,7 +187,7 @@ def test_early_stopping_keeps_the_best():
     losses = trained.history["validation"]
     best = int(np.argmin(losses))
     assert trained.stopped == "patience"
-    assert 3 < best
+    assert best > 3
     assert len(losses) == best + 1 + 4 < 50
     assert trained.best_epoch == best + 1
     assert same_bits(trained.best, seen[best][1])
