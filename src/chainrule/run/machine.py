@@ -37,7 +37,7 @@ def _jit() -> Any:
     """The linker of this process.
 
     It puts all of a module into one stretch of memory.  LLVM's older one asks for code and for
-    constants apart, and ends the process where the system puts these more than 2 GB from each other.
+    constants apart, and ends the process where these come to lie more than 2 GB from each other.
     """
     return _llvm().create_lljit_compiler(new_target_machine(), use_jit_link=True)
 
