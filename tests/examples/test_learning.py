@@ -63,10 +63,9 @@ def test_stochastic_gradient_descent(capsys):
     found = script("stochastic_gradient_descent")["main"]()
     assert list(found) == [1, 8, 32, 128]
     assert min(each["accuracy"] for each in found.values()) >= 0.93
-    # Of the same examples, more and smaller steps have learned more.
-    losses = [each["loss"] for each in found.values()]
-    assert losses == sorted(losses)
-    assert losses[0] < 0.02
+    # Of the same examples, many small steps have learned more than few large ones.
+    one, eight, thirty_two, most = (each["loss"] for each in found.values())
+    assert max(one, eight) < 0.02 < thirty_two < most
     assert len(capsys.readouterr().out.splitlines()) == 7
 
 
