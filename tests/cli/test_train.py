@@ -138,6 +138,12 @@ def test_checkpoints_are_gone_on_from_if_asked(run, table, tmp_path):
     assert "resumed         after step 18, in epoch 7" in said
     assert f"checkpoints     {folder}" in said
 
+    newest = max((tmp_path / "saved").glob("*.safetensors"))
+    newest.write_bytes(b"")
+    status, _, err = run(*words, "6", "--resume")
+    assert (status, err.count("\n")) == (0, 1)
+    assert err.startswith(f"chainrule: {newest.stem}.json is refused: ")
+
     for changed in (("--batch", "16"), ("--hidden", "8"), ("--model", "softmax")):
         status, out, err = run(*words, "6", "--resume", *changed)
         assert (status, out) == (2, ""), changed

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -190,7 +192,10 @@ def _trained(options: argparse.Namespace, task: Task) -> Trained:
     name, measure = next(iter(task.measures.items()))
     x, y = task.training.x, task.training.y
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is told
+        # What comes of an overflow is told below; a checkpoint that is passed over, in one line.
+        with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("always", RuntimeWarning)
+            warnings.showwarning = _warned
             return learn.train(
                 task.loss,
                 task.start,
@@ -206,6 +211,10 @@ def _trained(options: argparse.Namespace, task: Task) -> Trained:
     except NonFiniteLoss as error:
         said = str(error).splitlines()[0].rstrip(".:")
         raise InputError(f"{said}; try a --rate smaller than {options.rate:g}") from None
+
+
+def _warned(message: Any, *_: Any) -> None:
+    sys.stderr.write(f"chainrule: {printable(str(message))}\n")
 
 
 # -- what is said of it ----------------------------------------------------------------------------
