@@ -67,3 +67,12 @@ def test_random_programs_in_that_order_in_tiles_and_chunks(block, monkeypatch):
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
     assert_compiles(block)
+
+
+def test_what_is_read_beside_an_input_lies_as_that_does():
+    """The update of weights with a short last axis runs over all of them in one loop."""
+    rng = np.random.default_rng(0)
+    w, x, g = rng.normal(size=(784, 10)), rng.normal(size=(32, 784)), rng.normal(size=(32, 10))
+    fast = cr.compile(lambda w, x, g: w - 0.1 * (x.T @ g))
+    np.testing.assert_allclose(fast(w, x, g), w - 0.1 * (x.T @ g), rtol=1e-12, atol=1e-13)
+    assert "kernel 7840" in fast.report()

@@ -11,7 +11,8 @@ from collections.abc import Collection
 
 from chainrule.lower.fuse import Kernel, Piece, Plan, Product, Step, root
 from chainrule.lower.loops import REGISTER
-from chainrule.lower.values import SINGLE, Value
+from chainrule.lower.memory import reads_and_writes
+from chainrule.lower.values import SINGLE, Value, pointwise
 
 SHORT, LONG = 16, 64  # extents
 FILLED = 0.9  # of all registers, enough to leave it as it is
@@ -22,7 +23,7 @@ def arrange(plan: Plan, better: Collection[int] = ()) -> None:
 
     It is better for extents that are given, and where registers are filled better.
     """
-    bound, views = bound_to_order(plan), seen_as(plan)
+    bound, views = bound_to_order(plan) | _beside_fixed_order(plan), seen_as(plan)
     for step in plan.steps:
         for value in written(step):
             seen = views.get(value, [value])
@@ -39,6 +40,23 @@ def bound_to_order(plan: Plan) -> set[Value]:
     for step in plan.steps:
         bound |= set(_in_usual_order(step))
     return bound
+
+
+def _beside_fixed_order(plan: Plan) -> set[Value]:
+    """What is only read index by index beside inputs or outputs, which have the usual order."""
+    outputs = {root(v) for v in plan.outputs}
+    alone: dict[Value, bool] = {}  # whether all reads of it are of that kind
+    for step in plan.steps:
+        if not isinstance(step, Kernel):
+            alone |= dict.fromkeys(map(root, reads_and_writes(step)[0]), False)
+            continue
+        here = pointwise(len(step.dims))
+        reads = [(root(a), a.dims == step.dims and at == here) for _, _, a, at in step.reads()]
+        beside = not outputs.isdisjoint(v for v in step.stored if v.dims == step.dims)
+        beside |= any(a.kind == "input" and same for a, same in reads)
+        for value, same in reads:
+            alone[value] = alone.get(value, True) and same and beside
+    return {value for value, only in alone.items() if only}
 
 
 def seen_as(plan: Plan) -> dict[Value, list[Value]]:
