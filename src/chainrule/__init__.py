@@ -18,8 +18,10 @@ from chainrule.diff.run import Run
 from chainrule.errors import (
     ArgumentError,
     ChainruleError,
+    CheckpointError,
     CompileError,
     CycleError,
+    DataError,
     DegenerateError,
     DerivativeError,
     DetachError,
@@ -30,6 +32,7 @@ from chainrule.errors import (
     MutationError,
     NeedsHistoryError,
     NonFiniteGradient,
+    NonFiniteLoss,
     OutOfRangeError,
     SerialisationError,
     ShapeError,
@@ -49,9 +52,11 @@ __version__ = "0.1.0"
 __all__ = [
     "ArgumentError",
     "ChainruleError",
+    "CheckpointError",
     "CompileError",
     "CycleError",
     "DTypeError",
+    "DataError",
     "DegenerateError",
     "DerivativeError",
     "DetachError",
@@ -64,6 +69,7 @@ __all__ = [
     "MutationError",
     "NeedsHistoryError",
     "NonFiniteGradient",
+    "NonFiniteLoss",
     "OPS",
     "OutOfRangeError",
     "Run",
@@ -85,6 +91,8 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "key",
+    "learn",
     "set_threads",
     "stop_gradient",
     "topological_sort",
@@ -103,12 +111,15 @@ LATE = {  # imported when first asked for
     "debug": "chainrule.explain.debug",
     "diff_runs": "chainrule.explain.compare",
     "find_nonfinite": "chainrule.explain.nonfinite",
+    "key": "chainrule.ops.random",
     "set_threads": "chainrule.run.threads",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Names imported late, and every op: `cr.exp`, `cr.softmax`, also under NumPy's name for it."""
+    if name == "learn":
+        return import_module("chainrule.learn")
     if name in LATE:
         return getattr(import_module(LATE[name]), name)
     if name in OPS:

@@ -15,6 +15,9 @@ ChainruleError
 ├── ViewWriteError             a write through a view of a Variable        (also a ValueError)
 ├── MutationError              a saved array was changed before backward
 ├── NonFiniteGradient          NaN or infinite, under cr.debug()      (also a FloatingPointError)
+├── NonFiniteLoss              NaN or infinite while training         (also a FloatingPointError)
+├── CheckpointError            a checkpoint that is damaged or does not fit
+├── DataError                  a data file that is not what it should be   (also a ValueError)
 ├── CompileError               a function that does not do the same thing twice
 ├── DerivativeError            no derivative exists, or none is written
 │   └── DegenerateError        eigenvalues or singular values coincide
@@ -94,6 +97,22 @@ class NonFiniteGradient(ChainruleError, FloatingPointError):  # noqa: N818 - it 
     def __init__(self, message: str, report: object = None):
         super().__init__(message)
         self.report = report
+
+
+class NonFiniteLoss(ChainruleError, FloatingPointError):  # noqa: N818 - it says what is
+    """The loss came out NaN or infinite while training, at `parameters` and on `batch`."""
+
+    def __init__(self, message: str, parameters: object = None, batch: tuple = ()):
+        super().__init__(message)
+        self.parameters, self.batch = parameters, batch
+
+
+class CheckpointError(ChainruleError):
+    """A checkpoint that is damaged, hostile, of another version, or not of this model."""
+
+
+class DataError(ChainruleError, ValueError):
+    """A data file that is not what it says or what was asked for."""
 
 
 class CompileError(ChainruleError):

@@ -12,8 +12,8 @@ from tests.docs.pages import ROOT, page_paths
 REFERENCE = ROOT / "docs" / "reference"
 
 
-def make_ops():
-    spec = importlib.util.spec_from_file_location("make_ops", ROOT / "docs" / "make_ops.py")
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -30,9 +30,20 @@ def test_error_is_in_the_reference(name):
     assert name in (REFERENCE / "errors.md").read_text(encoding="utf-8")
 
 
-def test_the_page_of_operations_is_what_the_table_says():
-    module = make_ops()
-    assert module.PAGE.read_text(encoding="utf-8") == module.page(), "run: python docs/make_ops.py"
+@pytest.mark.parametrize("name", ["make_ops", "make_learn"])
+def test_a_page_that_is_written_by_a_script_is_what_it_writes(name):
+    module = script(name)
+    assert module.PAGE.read_text(encoding="utf-8") == module.page(), f"run: python docs/{name}.py"
+
+
+def test_every_function_of_learn_says_what_it_is():
+    assert list(cr.learn.__all__) == sorted(set(cr.learn.__all__))
+    page = (REFERENCE / "learn.md").read_text(encoding="utf-8")
+    for name in cr.learn.__all__:
+        meaning = script("make_learn").meaning(getattr(cr.learn, name))
+        assert len(meaning) > 10, name
+        assert not meaning.startswith(f"{name}("), f"{name} has the docstring of a dataclass"
+        assert f"`{name}(" in page
 
 
 @pytest.mark.parametrize("path", page_paths(), ids=lambda path: path.name)

@@ -13,9 +13,10 @@ LONGEST_FUNCTION = 80
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "misc", "manager", "managers"}
 
 # A digit is allowed in a name that is NumPy's own: log2, expm1, arctan2, atleast_1d, i0, fft2, ...
+# So are the norms that mathematics calls so.
 NUMPY_NAMES = {
     name for space in (np, np.linalg, np.fft) for name in dir(space) if not name.startswith("_")
-}
+} | {"l1", "l2"}
 
 
 # ---- the checker --------------------------------------------------------------------------------

@@ -1013,6 +1013,20 @@ def test_donated_arrays_take_results():
     assert len(seen) == 4
 
 
+def test_a_donated_number_stays_on_the_short_way():
+    """It comes back as a scalar, which is no memory for a result."""
+
+    def counting(p):
+        return {"w": p["w"] * 0.5, "n": p["n"] + 1.0}
+
+    fast = cr.compile(counting, donate=0)
+    p = fast({"w": X.copy(), "n": np.zeros(())})
+    for turn in range(6):
+        assert fast.direct is not None
+        p = fast.direct((p,))
+        close(p, {"w": X * 0.5 ** (turn + 2), "n": turn + 2.0})
+
+
 @pytest.mark.parametrize("again", ["the same", "crossed", "one twice", "a view"])
 def test_donated_arrays_that_are_used_again(again):
     """Not what they are for, but never a wrong number in the call at hand."""

@@ -37,6 +37,7 @@ FAMILIES = (
     "positions",
     "products",
     "quantiles",
+    "random",
     "rearranging",
     "reductions",
     "rounding",

@@ -79,7 +79,8 @@ class _Text:
                 self.leaves.append(at)
                 if isinstance(value, NUMPY):
                     self.numbers.append((at, value))
-                if donated and isinstance(value, np.ndarray):
+                # A number comes back as NumPy's scalar, which has no memory to give.
+                if donated and isinstance(value, np.ndarray) and value.ndim:
                     self.gifts.append((at, (value.shape, value.dtype)))
             elif type(value) in STATIC:
                 kind = type(value).__name__

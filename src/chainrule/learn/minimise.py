@@ -1,0 +1,80 @@
+"""Minimising a loss over all data at once by SciPy's optimisers, L-BFGS among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+import chainrule as cr
+from chainrule.core.containers import flatten
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """What SciPy ended with; `success` is false where it gave up, and `message` says why."""
+
+    parameters: Any
+    value: float
+    gradient: Any
+    iterations: int
+    evaluations: int
+    success: bool
+    message: str
+
+
+def minimise(
+    loss: Callable[..., Any],
+    parameters: Any,
+    *args: Any,
+    method: str = "L-BFGS-B",
+    tolerance: float | None = None,
+    iterations: int | None = None,
+    compile: bool = True,
+    **options: Any,
+) -> Minimum:
+    """The parameters at which `loss(parameters, *args)` is least, near those given.
+
+    `method`, `tolerance` and further options are those of scipy.optimize.minimize, which sees all
+    parameters as one float64 vector; they come back in their own types and containers.
+    """
+    from scipy.optimize import minimize
+
+    leaves, structure = flatten(parameters)
+    arrays = [np.asarray(leaf) for leaf in leaves]
+    for array, at in zip(arrays, structure.paths, strict=True):
+        if array.dtype.kind != "f":
+            raise cr.DTypeError(f"minimise: parameters{at} is {array.dtype}, not floating")
+    if not arrays:
+        raise cr.ArgumentError("minimise: there are no parameters")
+    ends = np.cumsum([a.size for a in arrays])
+    value_and_grad = cr.value_and_grad(loss)
+    if compile and find_spec("llvmlite") is not None:
+        value_and_grad = cr.compile(value_and_grad)
+
+    def placed(flat: np.ndarray) -> Any:
+        parts = np.split(flat, ends[:-1])
+        pairs = zip(parts, arrays, strict=True)
+        return structure.unflatten(p.reshape(a.shape).astype(a.dtype) for p, a in pairs)
+
+    def joined(tree: Any) -> np.ndarray:
+        return np.concatenate([np.ravel(g) for g in flatten(tree)[0]], dtype=np.float64)
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = value_and_grad(placed(flat), *args)
+        return float(value), joined(gradient)
+
+    if iterations is not None:
+        options["maxiter"] = iterations
+    found = minimize(
+        objective, joined(parameters), jac=True, method=method, tol=tolerance, options=options
+    )
+    best = placed(found.x)
+    gradient = value_and_grad(best, *args)[1]
+    counts = int(found.get("nit", 0)), int(found.nfev)
+    return Minimum(
+        best, float(found.fun), gradient, *counts, bool(found.success), str(found.message)
+    )

@@ -1,0 +1,123 @@
+"""Layers that walk along a sequence with a state: LSTM and GRU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import chainrule as cr
+from chainrule.learn.initialise import Initialiser, drawn, glorot, orthogonal
+
+
+def init_lstm(
+    rng: np.random.Generator,
+    inputs: int,
+    units: int,
+    initialiser: Initialiser = glorot,
+    recurrent: Initialiser = orthogonal,
+    dtype: Any = np.float64,
+) -> dict[str, np.ndarray]:
+    """{"input": (inputs, 4·units), "recurrent": (units, 4·units), "bias": (4·units,)}.
+
+    The gates are input, forget, candidate, output, in this order; the forget gate's bias is 1.
+    """
+    bias = np.zeros(4 * units, dtype)
+    bias[units : 2 * units] = 1.0
+    return {**_weights(rng, inputs, units, 4, initialiser, recurrent, dtype), "bias": bias}
+
+
+def lstm(params: Any, x: Any, state: Any = None) -> tuple[Any, tuple[Any, Any]]:
+    """x (…, times, inputs) → the outputs (…, times, units) and the last state (h, c).
+
+    i, f, o = σ(…), g = tanh(…), c ← f·c + i·g, h ← o·tanh(c) (Hochreiter & Schmidhuber 1997, Gers
+    et al. 2000).  A state that is not given is 0.
+    """
+    units = params["recurrent"].shape[0]
+    h, c = _first_state("lstm", params, x, state, 2)
+    outputs = []
+    for t in range(np.shape(x)[-2]):
+        i, f, g, o = _gates(_given(params, x, t) + h @ params["recurrent"], units)
+        c = cr.expit(f) * c + cr.expit(i) * np.tanh(g)
+        h = cr.expit(o) * np.tanh(c)
+        outputs.append(h)
+    return np.stack(outputs, axis=-2), (h, c)
+
+
+def init_gru(
+    rng: np.random.Generator,
+    inputs: int,
+    units: int,
+    initialiser: Initialiser = glorot,
+    recurrent: Initialiser = orthogonal,
+    dtype: Any = np.float64,
+) -> dict[str, np.ndarray]:
+    """{"input": (inputs, 3·units), "recurrent": (units, 3·units), "bias", "recurrent_bias"}.
+
+    The gates are reset, update, candidate, in this order.
+    """
+    biases = {name: np.zeros(3 * units, dtype) for name in ("bias", "recurrent_bias")}
+    return {**_weights(rng, inputs, units, 3, initialiser, recurrent, dtype), **biases}
+
+
+def gru(params: Any, x: Any, state: Any = None) -> tuple[Any, Any]:
+    """x (…, times, inputs) → the outputs (…, times, units) and the last of them.
+
+    r, z = σ(…), n = tanh(a + r·b), h ← (1 − z)·n + z·h, with a from x and b from h (Cho et al.
+    2014; the reset gate is applied after the product, as in PyTorch).
+    """
+    units = params["recurrent"].shape[0]
+    (h,) = _first_state("gru", params, x, None if state is None else (state,), 1)
+    outputs = []
+    for t in range(np.shape(x)[-2]):
+        r, z, a = _gates(_given(params, x, t), units)
+        own = h @ params["recurrent"] + params["recurrent_bias"]
+        own_r, own_z, b = _gates(own, units)
+        r, z = cr.expit(r + own_r), cr.expit(z + own_z)
+        h = (1.0 - z) * np.tanh(a + r * b) + z * h
+        outputs.append(h)
+    return np.stack(outputs, axis=-2), h
+
+
+def _weights(
+    rng: np.random.Generator,
+    inputs: int,
+    units: int,
+    gates: int,
+    initialiser: Initialiser,
+    recurrent: Initialiser,
+    dtype: Any,
+) -> dict[str, np.ndarray]:
+    """Each gate's weights are drawn for themselves, and stand side by side."""
+    first = [drawn(initialiser, rng, (inputs, units), dtype) for _ in range(gates)]
+    own = [drawn(recurrent, rng, (units, units), dtype) for _ in range(gates)]
+    return {"input": np.concatenate(first, axis=1), "recurrent": np.concatenate(own, axis=1)}
+
+
+def _gates(x: Any, units: int) -> list[Any]:
+    return [x[..., at : at + units] for at in range(0, np.shape(x)[-1], units)]
+
+
+def _given(params: Any, x: Any, t: int) -> Any:
+    """What the inputs add to the gates at a time.
+
+    One product for all times would be cut into T pieces, and the adjoint of each is as long as the
+    whole: the gradient would take T² time.
+    """
+    return x[..., t, :] @ params["input"] + params["bias"]
+
+
+def _first_state(name: str, params: Any, x: Any, state: Any, count: int) -> Any:
+    """The state given, or 0."""
+    shape, inputs = tuple(np.shape(x)), params["input"].shape[0]
+    if len(shape) < 2 or shape[-1] != inputs or not shape[-2]:
+        raise cr.ShapeError(
+            f"{name} of {shape}: x must be (…, times, inputs) with {inputs} inputs and a time"
+        )
+    h = (*shape[:-2], params["recurrent"].shape[0])
+    if state is None:
+        state = (np.zeros(h, params["recurrent"].dtype),) * count
+    for part in state:
+        if tuple(np.shape(part)) != h:
+            raise cr.ShapeError(f"{name} of {shape}: a state is {h}, got {tuple(np.shape(part))}")
+    return state

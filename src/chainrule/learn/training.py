@@ -1,0 +1,330 @@
+"""The training loop: epochs of compiled steps, watched, saved, and resumed to the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from math import isfinite
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import chainrule as cr
+from chainrule.core.containers import flatten, map_leaves
+from chainrule.errors import ArgumentError, NonFiniteLoss
+from chainrule.learn.batches import Batch, Batches, Source, rows_of, source_of
+from chainrule.learn.history import History
+from chainrule.learn.metrics import means_over
+from chainrule.learn.optimisers import Optimiser
+from chainrule.learn.progress import Shown, shown
+from chainrule.learn.step import make_step
+from chainrule.learn.store import Store
+
+Metrics = Mapping[str, Callable[..., Any]]
+Callback = Callable[[dict[str, Any], Any], Any]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training run ended with.
+
+    `best` are the parameters of `best_epoch`, which had the lowest validation loss; without
+    validation, those of the end.  `stopped` says why it ended: "epochs", "patience", "callback" or
+    "interrupted"; `resumed` from where it went on, or None.
+    """
+
+    parameters: Any = field(repr=False)
+    state: Any = field(repr=False)
+    history: History = field(repr=False)
+    best: Any = field(repr=False)
+    best_epoch: int
+    stopped: str
+    resumed: str | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        return self.stopped == "interrupted"
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw the learning curves; see `History.plot`."""
+        return self.history.plot(path)
+
+
+def train(
+    loss: Callable[..., Any],
+    parameters: Any,
+    batches: Any,
+    *,
+    optimiser: Optimiser,
+    epochs: int,
+    validation: Any = None,
+    metrics: Metrics | None = None,
+    patience: int | None = None,
+    checkpoints: str | Path | None = None,
+    keep: int = 3,
+    every: int | None = None,
+    resume: bool = True,
+    callbacks: Iterable[Callback] = (),
+    steps: int | None = None,
+    progress: bool = True,
+    seed: int = 0,
+    compile: bool = True,
+) -> Trained:
+    """Minimise `loss(parameters, *batch)` over the batches, for so many epochs.
+
+    - `batches`: `Batches`; a tuple of arrays (then batches of 32 rows, in an order drawn from
+      `seed`); or any iterable of tuples, an iterator with `steps` batches to an epoch.
+    - `validation`: a tuple of arrays, `Batches` or a list of tuples, on which the loss and the
+      `metrics`, functions of (parameters, *batch) by name, are measured after each epoch.
+      `patience` is the number of epochs to wait for a lower validation loss.
+    - `checkpoints`: a folder. A checkpoint is written after each epoch, or after `every` so many
+      steps, and at the end; the `keep` newest and the best stay. If there are checkpoints in it,
+      the run goes on where the newest sound one stood, and ends with the same bits as if it had
+      never stopped; with `resume=False` that is an error.
+    - `callbacks`: each is called with the record of an epoch and the parameters; True ends the run.
+
+    The parameters passed in are not changed. Ctrl-C ends the run with what there is.
+    """
+    _check(epochs, patience, validation, metrics, every)
+    source = source_of(batches, seed=seed, steps=steps)
+    parameters = map_leaves(_own, parameters)
+    start = Point(parameters, optimiser.init(parameters), best=_begin(validation, parameters))
+    store = None
+    if checkpoints is not None:
+        measured = [] if validation is None else ["validation", *(metrics or ())]
+        identity = {"seed": seed, "optimiser": optimiser.name, "measured": measured}
+        identity.update(source.identity())
+        store = Store(Path(checkpoints), keep, identity)
+    run = _Run(
+        loss=loss,
+        source=source,
+        step=make_step(loss, optimiser, compile=compile),
+        measure=_measure(loss, validation, dict(metrics or {}), compile),
+        epochs=epochs,
+        patience=patience,
+        every=every,
+        store=store,
+        callbacks=tuple(callbacks),
+        shown=shown(progress, epochs, source.count),
+        point=start,
+    )
+    return run.to_the_end(resume)
+
+
+class Point(NamedTuple):
+    """Where a run stands; replaced as a whole, so that an interrupt finds it before or after."""
+
+    parameters: Any
+    state: Any
+    step: int = 0
+    epoch: int = 0  # epochs that are finished
+    position: int = 0  # batches seen of the epoch that is not
+    total: float = 0.0  # sum of loss × rows over these
+    rows: int = 0
+    source: Any = None  # the state of the batches, if they have one
+    history: History = History()
+    best: Any = None
+    best_epoch: int = 0  # 0: none yet
+    stopped: str = ""  # by whom, if not by the number of epochs or by patience
+
+
+@dataclass
+class _Run:
+    loss: Callable[..., Any]
+    source: Source
+    step: Callable[..., Any]
+    measure: Callable[[Any], dict[str, float]]
+    epochs: int
+    patience: int | None
+    every: int | None
+    store: Store | None
+    callbacks: tuple[Callback, ...]
+    shown: Shown
+    point: Point
+
+    def to_the_end(self, resume: bool) -> Trained:
+        resumed = self._resume(resume) if self.store else None
+        self.shown.start(self.point.epoch, self.point.position)
+        try:
+            if resumed:
+                self.shown.note(resumed)
+            while not self._is_over():
+                self._one_epoch()
+        except KeyboardInterrupt:
+            if self.store and not _not_finite(self.point.parameters):
+                self.store.save(self.point)
+            self.point = self.point._replace(stopped="interrupted")
+        finally:
+            self.shown.close()
+        p = self.point
+        best = p.best if p.best_epoch else p.parameters
+        stopped = p.stopped or ("epochs" if p.epoch >= self.epochs else "patience")
+        return Trained(p.parameters, p.state, p.history, best, p.best_epoch, stopped, resumed)
+
+    def _resume(self, resume: bool) -> str | None:
+        assert self.store is not None
+        found = self.store.newest(self.point, self.source.count)
+        if found is None:
+            return None
+        if not resume:
+            raise ArgumentError(
+                f"{self.store.folder} holds checkpoints: leave out resume=False to go on from the "
+                "newest, or name another folder"
+            )
+        how = self.source.resume(found.position, found.step, found.source)
+        self.point = found
+        return f"resumed after step {found.step}, in epoch {found.epoch + 1}: {how}"
+
+    def _is_over(self) -> bool:
+        p = self.point
+        waited = self.patience is not None and p.epoch - p.best_epoch >= self.patience
+        return bool(p.stopped) or p.epoch >= self.epochs or waited
+
+    def _one_epoch(self) -> None:
+        began = perf_counter()
+        for batch in self.source.epoch(self.point.epoch, self.point.position):
+            self._one_step(batch)
+        if not self.point.position:
+            raise ArgumentError(f"there is no batch in epoch {self.point.epoch + 1}")
+        self._end_epoch(began)
+
+    def _one_step(self, batch: Batch) -> None:
+        p = self.point
+        parameters, state, value = self.step(p.parameters, p.state, *batch)
+        loss, rows = float(value), rows_of(batch)
+        if not isfinite(loss):
+            raise self._nonfinite_loss(loss, batch)
+        self.point = p._replace(
+            parameters=parameters,
+            state=state,
+            step=p.step + 1,
+            position=p.position + 1,
+            total=p.total + loss * rows,
+            rows=p.rows + rows,
+            source=self.source.state(),
+        )
+        self.shown.step(rows, loss)
+        if self.every and self.point.step % self.every == 0:
+            self._save()
+
+    def _end_epoch(self, began: float) -> None:
+        p = self.point
+        self._refuse_nonfinite()
+        record = {"epoch": p.epoch + 1, "step": p.step, "loss": p.total / p.rows}
+        record.update(self.measure(p.parameters))
+        seconds = perf_counter() - began
+        p = p._replace(
+            epoch=p.epoch + 1,
+            position=0,
+            total=0.0,
+            rows=0,
+            history=p.history.plus(record, seconds),
+        )
+        if "validation" in record:
+            p = self._judged(p)
+        self.point = p
+        self.shown.epoch(record, seconds)
+        answers = [callback(dict(record), p.parameters) for callback in self.callbacks]
+        if any(answer is True for answer in answers):
+            self.point = p._replace(stopped="callback")
+        if self.every is None or self._is_over():
+            self._save()
+
+    def _judged(self, p: Point) -> Point:
+        """The point, with the parameters kept if they are the best so far."""
+        losses = p.history["validation"]
+        lowest = losses[p.best_epoch - 1] if p.best_epoch else np.inf
+        if not losses[-1] < lowest:
+            return p
+        return p._replace(best=map_leaves(np.array, p.parameters), best_epoch=p.epoch)
+
+    def _save(self) -> None:
+        if self.store:
+            self._refuse_nonfinite()
+            self.store.save(self.point)
+
+    def _nonfinite_loss(self, loss: float, batch: Batch) -> NonFiniteLoss:
+        p = self.point
+        where = self.source.where(p.epoch, p.position)
+        head = f"the loss is {loss} at step {p.step + 1}, epoch {p.epoch + 1}: {where}."
+        wrong = _not_finite(p.parameters)
+        if wrong:
+            return NonFiniteLoss(f"{head}\n  {self._before(wrong)}", p.parameters, batch)
+        ask = (
+            "ask where it began:   except cr.NonFiniteLoss as error: "
+            "print(cr.find_nonfinite(loss, error.parameters, *error.batch))"
+        )
+        return NonFiniteLoss(f"{head}\n  {ask}{self._last_good()}", p.parameters, batch)
+
+    def _refuse_nonfinite(self) -> None:
+        p = self.point
+        wrong = _not_finite(p.parameters)
+        if wrong:
+            raise NonFiniteLoss(f"after step {p.step}, {self._before(wrong)}", p.parameters)
+
+    def _before(self, wrong: str) -> str:
+        return (
+            f"the parameter {wrong} is not finite, although the loss was: a gradient is not.  To "
+            f"see which, train with compile=False under cr.debug().{self._last_good()}"
+        )
+
+    def _last_good(self) -> str:
+        path = self.store.last if self.store else None
+        return f"\n  the last good checkpoint: {path}" if path else ""
+
+
+def _check(
+    epochs: Any, patience: Any, validation: Any, metrics: Metrics | None, every: Any
+) -> None:
+    for name, value in (("epochs", epochs), ("patience", patience), ("every", every)):
+        if value is not None and (type(value) is not int or value < 1):
+            raise ArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")
+    if validation is None and (metrics or patience is not None):
+        raise ArgumentError(
+            "metrics and patience look at the validation data: pass validation=(x, y)"
+        )
+    reserved = {"epoch", "step", "loss", "validation", "seconds"} & set(metrics or ())
+    if reserved:
+        raise ArgumentError(f"a metric cannot be called {', '.join(sorted(reserved))}")
+
+
+def _own(leaf: Any) -> np.ndarray:
+    """A copy, since the step writes into what it is given; whole numbers become float64."""
+    array = np.array(leaf)
+    if array.dtype.kind not in "iufc":
+        raise cr.DTypeError(f"parameters must be numbers, got {array.dtype}")
+    return array if array.dtype.kind in "fc" else array.astype(np.float64)
+
+
+def _begin(validation: Any, parameters: Any) -> Any:
+    return None if validation is None else map_leaves(np.array, parameters)
+
+
+def _measure(
+    loss: Callable[..., Any], validation: Any, metrics: dict[str, Callable[..., Any]], compile: bool
+) -> Callable[[Any], dict[str, float]]:
+    """What is measured after an epoch, as a function of the parameters."""
+    if validation is None:
+        return lambda parameters: {}
+    if isinstance(validation, tuple) and all(isinstance(a, np.ndarray) for a in validation):
+        validation = [validation]
+    if not isinstance(validation, Batches | list) and iter(validation) is validation:
+        raise ArgumentError(
+            "validation must be there after each epoch: pass arrays, Batches or a list, not an "
+            "iterator"
+        )
+    fast = cr.compile(loss) if compile and find_spec("llvmlite") is not None else loss
+    functions = {"validation": fast, **metrics}
+    return lambda parameters: means_over(functions, parameters, validation)
+
+
+def _not_finite(parameters: Any) -> str:
+    """Where a leaf that is not finite stands; empty if all are."""
+    leaves, structure = flatten(parameters)
+    for leaf, path in zip(leaves, structure.paths, strict=True):
+        if not np.isfinite(leaf).all():
+            return path or "itself"
+    return ""
