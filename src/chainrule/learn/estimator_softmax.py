@@ -1,0 +1,223 @@
+"""Softmax regression as a scikit-learn estimator, fitted by L-BFGS or by mini-batches."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+import chainrule as cr
+from chainrule.errors import ArgumentError
+from chainrule.learn.estimator import NetworkClassifier, warn_of_limit
+from chainrule.learn.estimator_network import Examples
+from chainrule.learn.minimise import minimise
+
+SOLVERS = ("lbfgs", "sgd")
+# Compiling takes half a second and saves about 25 ns of each score in some 50 evaluations.
+SCORES_THAT_PAY = 400_000
+
+
+class SoftmaxRegression(NetworkClassifier):
+    """Linear scores, mean cross-entropy + alpha/2 · Σ coef², the intercepts left out of the sum.
+
+    - `solver`: "lbfgs" uses all rows at once and ends when no entry of the gradient is above `tol`,
+      or after `max_iter` iterations. "sgd" takes mini-batch steps with momentum 0.9; it ends after
+      `max_iter` epochs, or when the loss fell by less than `tol` in `n_iter_no_change` of them.
+      `partial_fit` always takes such steps.
+    - `batch_size`, `learning_rate_init`, `early_stopping`, `validation_fraction` are for "sgd": see
+      NeuralClassifier.
+    - `class_weight`: {class: weight} or "balanced".
+    - `compile`: True, False or "auto", which compiles where it saves more time than it takes.
+
+    Sparse X is never made dense as a whole: "lbfgs" multiplies by it as it is, by SciPy and so never
+    compiled; "sgd" takes the rows of one batch.  The alpha of scikit-learn's LogisticRegression is 1 / (C · rows).
+
+    Fitted: `coef_` (classes, features) and `intercept_` (classes,), also of two classes,
+    `classes_`, `loss_curve_`, `n_iter_`.
+    """
+
+    optimiser_name = "momentum"
+
+    def __init__(
+        self,
+        alpha: float = 1e-4,
+        *,
+        fit_intercept: bool = True,
+        solver: str = "lbfgs",
+        batch_size: int | str = "auto",
+        learning_rate_init: float = 0.01,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        n_iter_no_change: int = 5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        compile: bool | str = "auto",
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.batch_size = batch_size
+        self.learning_rate_init = learning_rate_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.compile = compile
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights (classes, features)."""
+        return self.parameters_[0]["weights"].T
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """What is added to the scores, (classes,)."""
+        layer = self.parameters_[0]
+        return layer["bias"] if "bias" in layer else np.zeros(len(self.classes_), self.coef_.dtype)
+
+    def _fit(self, examples: Examples, again: bool) -> None:
+        if self.solver not in SOLVERS:
+            raise ArgumentError(f"solver={self.solver!r} is none of {', '.join(SOLVERS)}")
+        if self.solver == "sgd":
+            return super()._fit(examples, again)
+        if self.early_stopping:
+            raise ArgumentError('early_stopping needs solver="sgd": "lbfgs" ends where it is flat')
+        columns = _scaled(examples, self.fit_intercept)
+        weights = examples.weights / examples.weights.sum()
+        labels = examples.targets[:, 0]
+        shape = len(self.classes_), columns.data.shape[0]
+        known = _known(columns, labels, weights, shape[0])
+        penalty = (self.alpha / 2 * columns.penalty).astype(weights.dtype)
+        start = self._scaled_parameters(columns) if again else np.zeros(shape, weights.dtype)
+        is_sparse = sparse.issparse(columns.data)
+        pays = labels.size * shape[0] >= SCORES_THAT_PAY if self.compile == "auto" else self.compile
+        found = minimise(
+            _loss_of_sparse(columns) if is_sparse else _loss,
+            start,
+            *(() if is_sparse else (columns.data,)),
+            weights,
+            known,
+            penalty,
+            compile=bool(pays) and not is_sparse,
+            iterations=self.max_iter,
+            gtol=self.tol,
+            ftol=8 * np.finfo(weights.dtype).eps,
+            maxls=50,
+        )
+        if found.iterations >= self.max_iter:
+            warn_of_limit(self, f"L-BFGS has not ended after max_iter={self.max_iter} iterations")
+        self.parameters_ = [columns.restored(found.parameters, self.fit_intercept)]
+        self._restart()
+        self.n_iter_, self.loss_curve_ = max(found.iterations, 1), list(found.values)
+        self.loss_ = found.value
+        return None
+
+    def _scaled_parameters(self, columns: Columns) -> np.ndarray:
+        """Where a warm start begins."""
+        scaled = self.coef_ * columns.scale
+        if not self.fit_intercept:
+            return scaled
+        return np.column_stack([scaled, self.intercept_ + self.coef_ @ columns.shift])
+
+
+# -- the problem that L-BFGS sees ------------------------------------------------------------------
+
+
+class Columns(NamedTuple):
+    """The columns of X as rows of `data`, shifted and scaled, and for the intercept one of ones.
+
+    Sparse data are not shifted, to stay sparse.
+    """
+
+    data: Any
+    shift: np.ndarray
+    scale: np.ndarray
+    penalty: np.ndarray  # what the square of a scaled weight counts
+
+    def restored(self, theta: np.ndarray, intercept: bool) -> dict[str, np.ndarray]:
+        """Parameters for the columns as they were."""
+        coef = theta[:, : len(self.scale)] / self.scale
+        weights = np.ascontiguousarray(coef.T)
+        return {"weights": weights} | ({"bias": theta[:, -1] - coef @ self.shift} if intercept else {})
+
+
+def _scaled(examples: Examples, intercept: bool) -> Columns:
+    """Columns on which L-BFGS is quick.
+
+    They are shifted to mean 0, unless there is no intercept to make up for it, and divided by the
+    root of their deviation: half the way to equal deviations.  Measured on digits, wine and breast
+    cancer, as they are and standardised, this takes 1 to 20 times fewer evaluations than the
+    columns as they are, and whole deviations take up to 15 times more than half.
+    """
+    x, dtype = examples.x, examples.x.dtype
+    weights = examples.weights / examples.weights.sum()
+    is_sparse = sparse.issparse(x)
+    shift = weights @ x if intercept else np.zeros(x.shape[1], dtype)
+    squares = weights @ (x.multiply(x) if is_sparse else np.square(x - shift))
+    if is_sparse:
+        squares = squares - np.square(shift)
+    scale = np.where(squares > 0, squares, 1).astype(dtype) ** 0.25
+    ones = np.ones((1 if intercept else 0, x.shape[0]), dtype)
+    penalty = np.append(1 / np.square(scale), np.zeros(len(ones)))
+    if is_sparse:
+        scaled = (sparse.csr_array(x) @ sparse.diags_array(1 / scale)).T
+        data = sparse.csc_array(sparse.vstack([scaled, sparse.csr_array(ones)]), dtype=dtype)
+        return Columns(data, shift, scale, penalty)
+    return Columns(np.concatenate([((x - shift) / scale).T, ones]), shift, scale, penalty)
+
+
+def _known(columns: Columns, labels: np.ndarray, weights: np.ndarray, classes: int) -> np.ndarray:
+    """Σ over the rows of each class, weighted: all that the loss needs to know of the labels."""
+    entries = weights, (np.arange(labels.size), labels)
+    members = sparse.csr_array(entries, shape=(labels.size, classes))
+    total = (columns.data @ members).T
+    if not sparse.issparse(total):
+        return np.ascontiguousarray(total)
+    known, features = total.toarray(), len(columns.scale)
+    shares = np.bincount(labels, weights, classes)
+    known[:, :features] -= np.outer(shares, columns.shift / columns.scale)
+    return known
+
+
+def _loss(theta: Any, data: Any, weights: Any, known: Any, penalty: Any) -> Any:
+    """Σ w · (log Σ exp(scores) − score of the label) + Σ penalty · θ².
+
+    The scores of the labels are linear in θ, and their sum is Σ known · θ.  Scores are (classes,
+    rows): sums over few classes run along the rows.
+    """
+    return np.sum(weights * cr.logsumexp(theta @ data, axis=0)) + _linear(theta, known, penalty)
+
+
+def _linear(theta: Any, known: Any, penalty: Any) -> Any:
+    return np.sum(theta * (penalty * theta - known))
+
+
+def _loss_of_sparse(columns: Columns) -> Any:
+    """The same for sparse data, a constant of the product; what they are shifted by stays apart."""
+    data, features = columns.data, len(columns.scale)
+    offset = columns.shift / columns.scale
+
+    class Product(cr.Function):
+        """θ @ data."""
+
+        @staticmethod
+        def forward(ctx: Any, theta: np.ndarray) -> np.ndarray:
+            return theta @ data
+
+        @staticmethod
+        def backward(ctx: Any, g: np.ndarray) -> np.ndarray:
+            return g @ data.T
+
+    def loss(theta: Any, weights: Any, known: Any, penalty: Any) -> Any:
+        scores = Product.apply(theta) - (theta[:, :features] @ offset)[:, None]
+        return np.sum(weights * cr.logsumexp(scores, axis=0)) + _linear(theta, known, penalty)
+
+    return loss
