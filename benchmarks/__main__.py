@@ -22,6 +22,7 @@ WORKLOADS = (
     "bandwidth",
     "networks",
     "compile_latency",
+    "digits",
 )
 
 

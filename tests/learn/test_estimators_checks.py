@@ -13,7 +13,7 @@ QUICK = {"hidden_layer_sizes": 10, "learning_rate_init": 0.03, "max_iter": 40}
 @parametrize_with_checks(
     [
         learn.SoftmaxRegression(),
-        learn.SoftmaxRegression(solver="sgd", learning_rate_init=0.1, max_iter=50),
+        learn.SoftmaxRegression(solver="sgd"),
         learn.NeuralClassifier(**QUICK),
         learn.NeuralRegressor(**QUICK),
     ]
@@ -25,7 +25,6 @@ def test_scikit_learn_check(estimator, check):
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        learn.SoftmaxRegression(solver="sgd"),
         learn.NeuralClassifier(),
         learn.NeuralRegressor(),
         learn.NeuralClassifier(early_stopping=True),

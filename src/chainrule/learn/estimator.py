@@ -106,10 +106,7 @@ class NetworkEstimator(BaseEstimator):
         if self.class_weight is not None:
             labels = self.classes_[targets[:, 0]]
             weights = weights * compute_sample_weight(self.class_weight, labels).astype(X.dtype)
-        total = weights.sum()
-        if not total > 0:
-            raise ArgumentError("sample_weight is 0 for every row")
-        return Examples(X, targets, weights * X.dtype.type(len(weights) / total))
+        return Examples(X, targets, weights * X.dtype.type(len(weights) / weights.sum()))
 
     def _network(self) -> Network:
         sizes = self.hidden_layer_sizes
@@ -127,7 +124,8 @@ class NetworkEstimator(BaseEstimator):
 
     def _restart(self) -> None:
         self._state = OPTIMISERS[self.optimiser_name](0.0).init(self.parameters_)
-        self.n_iter_, self.t_, self.loss_curve_ = 0, 0, []
+        self.n_iter_, self.t_ = 0, 0
+        self.loss_curve_: list[float] = []
 
     def _point(self) -> tuple[Any, Any]:
         """Copies to start from: a step writes into what it is given."""
@@ -176,9 +174,7 @@ class NetworkEstimator(BaseEstimator):
     def _predicted(self, X: Any) -> np.ndarray:
         """The outputs for rows that a user gives."""
         check_is_fitted(self)
-        X = validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32)
-        )
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32))
         return self._outputs_of(X)
 
     def _check_settings(self) -> None:
@@ -250,7 +246,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
         known = self.classes_[np.minimum(positions, len(self.classes_) - 1)] == y
         if not np.all(known):
             raise ArgumentError(
-                f"y has the class {y[np.argmin(known)]!r}, which is not one of {self.classes_}"
+                f"y has the class {y[np.argmin(known)]}, which is not one of {self.classes_}"
             )
         return positions[:, None]
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
+from chainrule.errors import ShapeError
 from chainrule.learn.data import Standardiser
 from chainrule.learn.estimator import NetworkClassifier, NetworkEstimator
 from chainrule.learn.estimator_network import Examples
@@ -125,7 +126,7 @@ class NeuralRegressor(RegressorMixin, NetworkEstimator):
             self._one_column = np.ndim(y) == 1
             self.targets_ = _scale_of(columns, weights)
         elif columns.shape[1] != len(self.targets_.mean):
-            raise ValueError(f"y has {columns.shape[1]} columns, not {len(self.targets_.mean)}")
+            raise ShapeError(f"y has {columns.shape[1]} columns, not {len(self.targets_.mean)}")
         return self.targets_(columns).astype(dtype)
 
     def _outputs(self) -> int:

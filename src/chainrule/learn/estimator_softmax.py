@@ -30,8 +30,9 @@ class SoftmaxRegression(NetworkClassifier):
     - `class_weight`: {class: weight} or "balanced".
     - `compile`: True, False or "auto", which compiles where it saves more time than it takes.
 
-    Sparse X is never made dense as a whole: "lbfgs" multiplies by it as it is, by SciPy and so never
-    compiled; "sgd" takes the rows of one batch.  The alpha of scikit-learn's LogisticRegression is 1 / (C · rows).
+    Sparse X is never made dense as a whole: "lbfgs" multiplies by it as it is, which is not
+    compiled, and "sgd" takes the rows of one batch.  scikit-learn's LogisticRegression(C=C) has
+    alpha = 1 / (C · rows).
 
     Fitted: `coef_` (classes, features) and `intercept_` (classes,), also of two classes,
     `classes_`, `loss_curve_`, `n_iter_`.
@@ -146,7 +147,9 @@ class Columns(NamedTuple):
         """Parameters for the columns as they were."""
         coef = theta[:, : len(self.scale)] / self.scale
         weights = np.ascontiguousarray(coef.T)
-        return {"weights": weights} | ({"bias": theta[:, -1] - coef @ self.shift} if intercept else {})
+        return {"weights": weights} | (
+            {"bias": theta[:, -1] - coef @ self.shift} if intercept else {}
+        )
 
 
 def _scaled(examples: Examples, intercept: bool) -> Columns:
