@@ -26,8 +26,8 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "identity": lambda x: x,
 }
 OPTIMISERS: dict[str, Callable[[float], Optimiser]] = {"adam": adam, "momentum": momentum}
-# Compiling a step takes 0.3 to 0.7 s and saves about 0.6 ms of each: it pays from here on.
-STEPS_THAT_PAY = 1000
+# Compiling a step takes 0.3 to 0.7 s and saves about 1 ms of each: it pays from here on.
+STEPS_THAT_PAY = 500
 
 
 class Network(NamedTuple):

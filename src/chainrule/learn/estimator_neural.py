@@ -24,7 +24,7 @@ class NeuralClassifier(NetworkClassifier):
       `n_iter_no_change` of them. With `early_stopping` the accuracy on a `validation_fraction` of
       the rows, held out, decides in place of the loss, and the best parameters are kept.
     - `class_weight`: {class: weight} or "balanced".
-    - `compile`: True, False or "auto", which compiles where at least 1,000 steps are planned.
+    - `compile`: True, False or "auto", which compiles where at least 500 steps are planned.
 
     Fitted: `parameters_`, `classes_`, `loss_curve_`, `n_iter_` epochs, `t_` steps.
     """
