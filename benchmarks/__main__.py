@@ -20,6 +20,7 @@ WORKLOADS = (
     "compiled_small_arrays",
     "compiled_scalar_graphs",
     "bandwidth",
+    "factorisations",
     "networks",
     "compile_latency",
     "digits",

@@ -15,7 +15,8 @@ from chainrule import learn
 PAGE = Path(__file__).parent / "reference" / "learn.md"
 FIRST = (
     *("layers", "convolution", "recurrent", "attention", "normalise", "initialise", "losses"),
-    *("optimisers", "schedules", "step", "minimise"),
+    *("optimisers", "schedules", "step", "minimise", "training", "batches", "metrics", "history"),
+    *("checkpoints", "data", "data_files"),
 )
 INTRODUCTION = """# Learning
 
@@ -69,7 +70,7 @@ def page() -> str:
     parts = [introduction()]
     for file in order:
         opening = (sys.modules[f"chainrule.learn.{file}"].__doc__ or "").split("\n\n")[0]
-        parts.append(f"## {file.capitalize()}\n\n{' '.join(opening.split())}\n")
+        parts.append(f"## {file.replace('_', ' ').capitalize()}\n\n{' '.join(opening.split())}\n")
         parts.append("| name | meaning |\n|---|---|")
         parts += [f"| `{signature(value)}` | {meaning(value)} |" for value in by_file[file]]
         parts.append("")

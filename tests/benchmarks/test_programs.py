@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from benchmarks import bandwidth, compiled, compiled_scalar_graphs, gmm, networks, training_steps
+from benchmarks import (
+    bandwidth,
+    compiled,
+    compiled_scalar_graphs,
+    factorisations,
+    gmm,
+    networks,
+    training_steps,
+)
 from benchmarks.case import PRIMAL, Case
 from benchmarks.harness import GATE, distance
 from benchmarks.peers import NotBuiltError
@@ -65,6 +73,8 @@ SMALL = [
     bandwidth.CASES["k-means, k=10, n=1,000, d=8"],
     bandwidth.CASES["logistic gradient, n=10,000, d=100"],
     bandwidth.CASES["logistic Hessian·vector, n=10,000, d=100"],
+    factorisations.CASES["Gaussian process, n=50"],
+    factorisations.CASES["1000 systems 4×4"],
     training_steps.CASES["MLP 784-256-10, batch 32"],
 ]
 
@@ -135,7 +145,8 @@ def test_a_worker_times_steps_from_the_same_start(
 
 
 def test_every_case_has_our_variants_and_one_peer() -> None:
-    for workload in (gmm, bandwidth, training_steps, networks, compiled_scalar_graphs):
+    workloads = gmm, bandwidth, factorisations, training_steps, networks, compiled_scalar_graphs
+    for workload in workloads:
         for case in workload.CASES.values():
             assert "chainrule.compile" in case.ways
             assert next(iter(case.ways)) not in (PRIMAL, "chainrule.compile") or case.ops > 10**6

@@ -74,13 +74,13 @@ def test_numbers_that_are_not_finite_are_words_in_json(run):
     ("words", "says"),
     [
         (("x * 2", "x=[1,2]"), "has the shape (2,); a gradient needs one number"),
-        (("x * y", "x=1"), "y: neither given a value nor a known function"),
+        (("x * y", "x=1"), "y has no value; give it one: y=1.5"),
         (("x", "x"), "write a value as name=number"),
         (("x > 1", "x=2"), "has no derivative"),
         (("w * (w := x)", "x=2"), "w is used before (… := …) gives it a value"),
         (("(x := 2) * x", "x=2"), "x has a meaning already"),
         (("(sin := x) * x", "x=2"), "sin has a meaning already"),
-        (("(_w := x) * x", "x=2"), "_w has a meaning already"),
+        (("(_w := x) * x", "x=2"), "a formula has no _w"),
         (("x", "x=1", "--order", "random"), "invalid choice"),
     ],
 )

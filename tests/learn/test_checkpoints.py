@@ -101,6 +101,28 @@ def test_what_a_killed_writer_left_goes_with_the_next(tmp_path):
     ]
 
 
+def test_files_are_flushed_before_they_get_their_names(tmp_path, monkeypatch):
+    """A power failure leaves the name with the whole content, or without any."""
+    done = []
+
+    def fsync(held):
+        done.append(("flush", os.fstat(held).st_size))
+
+    def replace(part, path):
+        done.append((path.suffix, part.stat().st_size))
+        os.rename(part, path)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    path = save_checkpoint(tmp_path, np.zeros(100))
+    sizes = arrays(path).stat().st_size, path.stat().st_size
+    assert done[:4] == [
+        *(("flush", sizes[0]), (".safetensors", sizes[0])),
+        *(("flush", sizes[1]), (".json", sizes[1])),
+    ]
+    assert len(done) == 4 + (os.name == "posix")  # and the folder
+
+
 def test_a_step_may_be_saved_again(tmp_path):
     for value in (1.0, 2.0):
         save_checkpoint(tmp_path, np.array(value), step=3)

@@ -227,6 +227,14 @@ LSTM, ATTENTION = learn.init_lstm(rng(), 3, 4), learn.init_attention(rng(), 6)
     ("run", "error", "named"),
     [
         (lambda: learn.linear(LINEAR, draw(2, 3)), cr.ShapeError, r"linear of \(2, 3\).*\(4, 3\)"),
+        (
+            lambda: learn.linear(TABLE, draw(4)),
+            cr.ArgumentError,
+            r"linear.*init_linear.*\['weights'\]; got a dict with \['table'\]",
+        ),
+        (lambda: learn.lstm(None, draw(2, 3)), cr.ArgumentError, "init_lstm.*got NoneType"),
+        (lambda: learn.batch_norm(NORM, draw(2, 3), NORM), cr.ArgumentError, "'variance'"),
+        (lambda: learn.gru(LSTM, draw(2, 3)), cr.ArgumentError, "recurrent_bias"),
         (lambda: learn.embedding(TABLE, [4]), cr.OutOfRangeError, r"to 4, the rows are 0…3"),
         (lambda: learn.embedding(TABLE, [-1]), cr.OutOfRangeError, r"from -1"),
         (lambda: learn.embedding(TABLE, [1.0]), cr.DTypeError, "float64"),

@@ -92,6 +92,40 @@ def test_huber_joins_smoothly():
     np.testing.assert_array_equal(gradient(np.array([1.0, -1.0, 0.0])), [1.0, -1.0, 0.0])
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.uint64, bool])
+@pytest.mark.parametrize(
+    ("loss", "scores"),
+    [
+        (learn.cross_entropy, SCORES),
+        (learn.hinge, SCORES),
+        (learn.binary_cross_entropy, SCORES[:, 0]),
+        (learn.mse, SCORES[:, 0]),
+        (learn.huber, SCORES[:, 0]),
+    ],
+)
+def test_labels_of_any_whole_type(capsys, dtype, loss, scores):
+    """Compiled once for all labels; only their conversion may be left to the interpreter."""
+    if dtype is bool and scores.ndim > 1:
+        with pytest.raises(cr.DTypeError, match="got bool"):
+            loss(scores, LABELS > 0)
+        return
+
+    def told(scores, labels):
+        print("run")  # noqa: T201
+        return loss(scores, labels)
+
+    fast = cr.compile(cr.value_and_grad(told))
+    scores = scores.astype(np.float32)
+    for labels in (LABELS, LABELS[::-1], LABELS % 2):
+        value, gradient = fast(scores, labels.astype(dtype))
+        assert value.dtype == gradient.dtype == np.float32
+        other = labels.astype(bool) if dtype is bool else labels
+        assert value == pytest.approx(loss(scores, other.astype(np.int64)), rel=1e-6)
+    assert capsys.readouterr().out.count("run") == 2
+    lines = [line for line in fast.report().splitlines() if " interpreted " in line]
+    assert {line.split()[1] for line in lines} <= {"astype:"}
+
+
 def test_regularisers_of_nothing_are_zero():
     assert learn.l1({}) == learn.l2([]) == 0.0
 

@@ -22,10 +22,15 @@ def start():
     return learn.init_linear(np.random.default_rng(1), 5, 3)
 
 
-def test_memory_of_parameters_and_state_alternates():
+def noisy(parameters, x, labels, key):
+    return loss(parameters, learn.dropout(x, 0.5, key), labels)
+
+
+@pytest.mark.parametrize(("loss", "more"), [(loss, ()), (noisy, (cr.key(0),))])
+def test_memory_of_parameters_and_state_alternates(loss, more):
     optimiser = learn.adam(0.01)
     step = learn.make_step(loss, optimiser)
-    parameters, batch = start(), data()
+    parameters, batch = start(), (*data(), *more)
     state = optimiser.init(parameters)
     seen = []
     for _ in range(12):

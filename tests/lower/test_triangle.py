@@ -268,7 +268,7 @@ def test_zero_times_infinity_is_nan(odd, first):
             found, expected = fast(m, given), lower_times(m, given)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     (variants,) = fast.variants.values()
-    assert [v.triangular for v in variants] == [True, False]
+    assert [v.usual for v in variants] == [True, False]
     assert fast.direct is variants[0].direct
 
 

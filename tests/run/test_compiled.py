@@ -1024,7 +1024,36 @@ def test_a_donated_number_stays_on_the_short_way():
     for turn in range(6):
         assert fast.direct is not None
         p = fast.direct((p,))
-        close(p, {"w": X * 0.5 ** (turn + 2), "n": turn + 2.0})
+        close(p, {"w": X * 0.5 ** (turn + 2), "n": np.float64(turn + 2)})
+
+
+def test_donated_arrays_take_results_of_a_program_with_interpreted_steps():
+    def turned(p, scale):
+        return {"w": np.sort(p["w"])[::-1] * scale, "n": p["n"] + 1.0}
+
+    fast = cr.compile(turned, donate=0)
+    p = expected = {"w": X.copy(), "n": np.zeros(())}
+    seen = set()
+    for turn in range(10):
+        p, expected = fast(p, 0.5), turned(expected, 0.5)
+        np.testing.assert_array_equal(p["w"], expected["w"])
+        assert p["n"] == turn + 1
+        if turn > 3:
+            seen.add(id(p["w"]))
+    assert "interpreted" in fast.report()
+    assert len(seen) == 2
+    for odd in (X[::-1], np.frombuffer(X.tobytes()), X[:2]):
+        p = {"w": odd, "n": np.float64(0)}
+        close(fast(p, 0.5), turned(p, 0.5))
+
+
+def test_an_interpreted_step_that_raises_raises_what_the_function_raises():
+    fast = cr.compile(lambda a, b: np.sum(np.sort(a)) * np.linalg.solve(np.diag(a), b))
+    close(fast(X, X), np.ones(3) * np.sum(X))
+    for _ in range(2):
+        with pytest.raises(cr.LinearAlgebraError, match=r"Singular|singular"):
+            fast(np.array([1.0, 0.0, 2.0]), X)
+    close(fast(X, X), np.ones(3) * np.sum(X))
 
 
 @pytest.mark.parametrize("again", ["the same", "crossed", "one twice", "a view"])

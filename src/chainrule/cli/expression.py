@@ -1,197 +1,296 @@
-"""A formula typed on the command line, as a function of named numbers."""
+"""A formula typed on the command line, parsed into a list of instructions for a stack.
+
+    choice    = operation ["if" operation "else" choice]
+    operation = atoms joined by or, and, not, comparisons, | & + - * / // % @ - + ~ **, the last
+                binding most tightly, as in Python
+    atom      = number | string | name | name "(" choice, …, name=choice, … ")" | "[" choice, … "]"
+                | "(" choice, … ")" | "(" name ":=" choice ")" | atom "[" index, … "]"
+    index     = choice | [choice] ":" [choice] [":" [choice]] | "..."
+
+No text is handed to Python: what is not in this grammar has no meaning.
+"""
 
 from __future__ import annotations
 
-import ast
-import operator
-from collections.abc import Callable
-from inspect import Parameter, Signature
-from keyword import iskeyword
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
+from chainrule.cli.mistake import InputError, printable
+from chainrule.cli.tokens import LONGEST, OPERATORS, WORDS, Token, tokens_of
 
-import chainrule.numpy as cnp
-from chainrule.core.op import OPS
-from chainrule.errors import ArgumentError
-from chainrule.record.protocol import op_of
-
-ALLOWED = (
-    ast.Expression, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp, ast.BoolOp, ast.Call, ast.Name,
-    ast.Constant, ast.List, ast.Tuple, ast.Subscript, ast.Slice, ast.operator, ast.unaryop,
-    ast.cmpop, ast.boolop, ast.expr_context, ast.keyword, ast.NamedExpr,
-)  # fmt: skip
-FORMULA = "<formula>"
-NUMBER = " number"  # cannot be typed
-LARGEST = 2.0**64
-TOO_DEEP = "the formula is nested too deeply; shorten it, or write it as a Python function"
-CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf}
+DEEPEST = 100  # parentheses, minus signs and powers inside one another
+COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+# How tightly each binds, as its left neighbour sees it; ** binds to the right.
+BINARY = {
+    "or": 1, "and": 2, **dict.fromkeys(COMPARISONS, 4), "|": 5, "&": 6, "+": 7, "-": 7,
+    "*": 8, "/": 8, "//": 8, "%": 8, "@": 8, "**": 10,
+}  # fmt: skip
+PREFIXES = {"not": 3, "-": 9, "+": 9, "~": 9}
+JUMPS = {"or": "jump_if_or_drop", "and": "jump_unless_or_drop"}
 
 
-def function_of(text: str, names: list[str]) -> Callable[..., Any]:
-    """The formula as a function of these names, made of operators, numbers and chainrule's ops."""
-    tree = _parsed(text)
-    places = {p.id: p.col_offset for p in ast.walk(tree) if isinstance(p, ast.Name)}
-    used = set(places) - _assigned(tree, names)
-    ops = {
-        n: op
-        for n in used - set(names)
-        if not n.startswith("_") and (op := OPS.get(n) or _numpy_op(n))
-    }
-    unknown = sorted(
-        n for n in used if n not in names and n not in ops and n not in CONSTANTS and n != "array"
-    )
-    if unknown:
-        raise ArgumentError(
-            f"{', '.join(unknown)}: neither given a value nor a known function; "
-            f"write e.g. {unknown[0]}=1.5 (column {places[unknown[0]] + 1})"
-        )
-    try:
-        tree = ast.fix_missing_locations(_BoundedIntegers().visit(tree))
-        code = compile(tree, FORMULA, "eval")
-    except (RecursionError, MemoryError):
-        raise ArgumentError(TOO_DEEP) from None
-    scope = {
-        "__builtins__": {},
-        "array": cnp.array,
-        NUMBER: _number,
-        **CONSTANTS,
-        **ops,
-    }
+class Instruction(NamedTuple):
+    """One step of a formula: what to do, with what, and the columns it stands in.
 
-    def f(*values: Any) -> Any:
-        # Only names, numbers, operators and calls of ops passed the check above.
-        try:
-            return eval(code, {**scope, **dict(zip(names, values, strict=True))})  # noqa: S307
-        except NameError as error:
-            raise ArgumentError(f"{error.name} is used before (… := …) gives it a value") from None
-
-    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    f.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # names the leaves
-    return f
-
-
-def _assigned(tree: ast.Expression, names: list[str]) -> set[str]:
-    """The names a formula gives to parts of itself, as in `(w := x * x) * sin(w)`."""
-    found = {p.target.id for p in ast.walk(tree) if isinstance(p, ast.NamedExpr)}
-    for name in sorted(found):
-        if name in (*names, *CONSTANTS, "array") or name in OPS or name.startswith("_"):
-            raise ArgumentError(f"{name} has a meaning already; choose another name")
-    return found
-
-
-def _parsed(text: str) -> ast.Expression:
-    """The syntax tree of a formula, in which nothing stands but what a formula has."""
-    try:
-        tree = ast.parse(text, FORMULA, "eval")
-    except SyntaxError as error:
-        raise ArgumentError(
-            f"cannot read the formula {_short(text)}: {error.msg} (column {error.offset})"
-        ) from None
-    except ValueError as error:  # a NUL, half of a surrogate pair
-        raise ArgumentError(f"cannot read the formula {_short(text)}: {error}") from None
-    except (RecursionError, MemoryError):
-        raise ArgumentError(TOO_DEEP) from None
-    for part in ast.walk(tree):
-        if not isinstance(part, ALLOWED):
-            where = f" (column {part.col_offset + 1})" if hasattr(part, "col_offset") else ""
-            raise ArgumentError(f"a formula has no {type(part).__name__}{where}")
-    return tree
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "…")
-
-
-class _BoundedIntegers(ast.NodeTransformer):
-    """Arithmetic of whole numbers is done here, in floating point above 2**64.
-
-    Python's own integers grow without end: `9**9**9**9` would never be ready.
+    `action` names a method of `evaluate.Machine`; jumps are relative, so that code can be moved.
     """
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        left, right = self.visit(node.left), self.visit(node.right)
-        if _is_integer(left) and _is_integer(right) and type(node.op) in BOUNDED:
-            try:
-                value = BOUNDED[type(node.op)](left.value, right.value)
-            except ArithmeticError:
-                where = f"(column {node.col_offset + 1})"
-                raise ArgumentError(f"a number too large for floating point {where}") from None
-            return ast.copy_location(ast.Constant(value), node)
-        if type(node.op) in (ast.Pow, ast.LShift, ast.Mult):
-            left, right = _guarded(left), _guarded(right)
-        return ast.copy_location(ast.BinOp(left, node.op, right), node)
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        operand = self.visit(node.operand)
-        if _is_integer(operand) and isinstance(node.op, ast.USub):
-            return ast.copy_location(ast.Constant(-operand.value), node)
-        return ast.copy_location(ast.UnaryOp(node.op, operand), node)
+    action: str
+    argument: Any
+    start: int
+    end: int
 
 
-def _is_integer(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is int
+class Formula(NamedTuple):
+    """A formula as it was typed, what to do, and the names that are read and assigned, by place."""
+
+    text: str
+    code: tuple[Instruction, ...]
+    names: dict[str, Token]
+    called: dict[str, Token]
+    assigned: dict[str, Token]
 
 
-def _guarded(node: ast.expr) -> ast.expr:
-    """The operand of a power or a product, passed through `_number` unless it is one."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, complex)):
-        return node
-    return ast.copy_location(ast.Call(ast.Name(NUMBER, ast.Load()), [node], []), node)
+def parsed(text: str, longest: int = LONGEST) -> Formula:
+    """The instructions of a formula, or a `InputError` that names the column."""
+    parser = _Parser(text, tokens_of(text, longest))
+    parser.choice()
+    if parser.token.kind != "end":
+        raise parser.unexpected("an operator or the end")
+    return Formula(text, tuple(parser.code), parser.names, parser.called, parser.assigned)
 
 
-def _number(value: Any) -> Any:
-    """What a formula may multiply: `[0] * 10` is no array, and size(x) ** 9 no whole number."""
-    if isinstance(value, (list, tuple, str, bytes)):
-        raise ArgumentError(f"a {type(value).__name__} is not a number; write array([…])")
-    return float(value) if type(value) is int else value
+class _Parser:
+    """Goes through the tokens once and writes instructions."""
 
+    def __init__(self, text: str, tokens: list[Token]):
+        self.text, self.tokens, self.at, self.depth = text, tokens, 0, 0
+        self.code: list[Instruction] = []
+        self.names: dict[str, Token] = {}
+        self.called: dict[str, Token] = {}
+        self.assigned: dict[str, Token] = {}
 
-def _bounded(compute: Callable[[Any, Any], Any]) -> Callable[[int, int], Any]:
-    def result(a: int, b: int) -> Any:
-        rough = compute(float(a), float(b))
-        return compute(a, b) if abs(rough) < LARGEST and rough == rough else rough
+    # -- tokens --------------------------------------------------------------------------------
 
-    return result
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.at]
 
+    def next(self) -> Token:
+        self.at += 1
+        return self.tokens[self.at - 1]
 
-BOUNDED: dict[type, Callable[[int, int], Any]] = {
-    ast.Add: _bounded(operator.add),
-    ast.Sub: _bounded(operator.sub),
-    ast.Mult: _bounded(operator.mul),
-    ast.Pow: _bounded(operator.pow),
-    ast.LShift: lambda a, b: a << b if 0 <= b < 64 else a * 2.0**b,
-}
+    def sees(self, *values: str) -> bool:
+        return self.token.kind in ("sign", "name") and self.token.value in values
 
+    def takes(self, value: str) -> bool:
+        if not self.sees(value):
+            return False
+        self.at += 1
+        return True
 
-def _numpy_op(name: str) -> Any:
-    """The op NumPy has another name for, as `abs` is `absolute`."""
-    found = getattr(np, name, None)
-    return op_of(found) if callable(found) else None
+    def closes(self, value: str, opened: Token) -> None:
+        if self.takes(value):
+            return
+        if self.token.kind == "end":
+            raise self.mistake(f"'{opened.value}' is never closed", opened)
+        raise self.unexpected(f"'{value}'")
 
+    def unexpected(self, wanted: str) -> InputError:
+        token = self.token
+        if token.kind == "end":
+            return self.mistake(f"the formula ends where {wanted} should be", token)
+        word = printable(self.text[token.start : token.end])
+        return self.mistake(f"{word!r} stands where {wanted} should be", token)
 
-def named_values(words: list[str]) -> tuple[list[str], list[Any]]:
-    """The names and the values of `x=-2 y=[1,2]`."""
-    pairs = [word.partition("=") for word in words]
-    for name, equals, _ in pairs:
-        if not equals or not name.isidentifier() or iskeyword(name):
-            raise ArgumentError(f"write a value as name=number, not {name + equals!r}")
-    names = [name for name, _, _ in pairs]
-    for name in names:
-        if names.count(name) > 1 or name in OPS:
-            why = "given twice" if names.count(name) > 1 else "the name of a function"
-            raise ArgumentError(f"{name} is {why}; choose another name")
-    return names, [value_of(text) for _, _, text in pairs]
+    def mistake(self, message: str, token: Token) -> InputError:
+        return InputError(message, self.text, token.start, token.end)
 
+    def write(self, action: str, argument: Any, start: int) -> None:
+        self.code.append(Instruction(action, argument, start, self.tokens[self.at - 1].end))
 
-def value_of(text: str) -> Any:
-    """A number, or a nested list of numbers, typed as `x=-2` or `x=[1,2,3]`."""
-    try:
-        found = ast.literal_eval(text)
-        return np.asarray(found, complex if _has_complex(found) else float)[()]
-    except (ValueError, SyntaxError, TypeError, OverflowError, RecursionError, MemoryError):
-        raise ArgumentError(f"{_short(text)} is not a number or a list of numbers") from None
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.mistake(
+                f"more than {DEEPEST} levels inside one another; give a part a name, as in "
+                "(w := x * x) * sin(w)",
+                self.token,
+            )
 
+    # -- the grammar ---------------------------------------------------------------------------
 
-def _has_complex(found: Any) -> bool:
-    return bool(np.iscomplexobj(np.asarray(found)))
+    def choice(self) -> None:
+        """`a if condition else b`: the condition is written first, and jumps over one of both."""
+        self.deeper()
+        first, start = len(self.code), self.token.start
+        self.operation()
+        if self.takes("if"):
+            chosen = self.code[first:]
+            del self.code[first:]
+            self.operation()
+            if not self.takes("else"):
+                raise self.unexpected("'else'")
+            self.write("jump_unless", len(chosen) + 1, start)
+            self.code += chosen
+            place = len(self.code)
+            self.write("jump", 0, start)
+            self.choice()
+            self._land(place)
+        self.depth -= 1
+
+    def _land(self, place: int) -> None:
+        """Let the jump at this place lead to where the code ends now."""
+        jump = self.code[place]
+        self.code[place] = jump._replace(argument=len(self.code) - place - 1)
+
+    def operation(self, loosest: int = 0) -> None:
+        """Operands joined by signs that bind tighter than `loosest`."""
+        start = self.token.start
+        self.operand()
+        while self.token.kind in ("sign", "name") and self._binds() > loosest:
+            sign, place = self.next().value, len(self.code)
+            if sign in JUMPS:
+                self.write(JUMPS[sign], 0, start)
+            if sign == "**":  # 2 ** -x ** 3 is 2 ** (-(x ** 3))
+                self.deeper()
+                self.operation(BINARY[sign] - 1)
+                self.depth -= 1
+            else:
+                self.operation(BINARY[sign])
+            if sign in JUMPS:
+                self._land(place)
+                continue
+            self.write("binary", sign, start)
+            if sign in COMPARISONS and self.sees(*COMPARISONS):
+                raise self.mistake(
+                    "comparisons are not chained; write (a < b) & (b < c)", self.token
+                )
+
+    def _binds(self) -> int:
+        return BINARY.get(self.token.value, 0)
+
+    def operand(self) -> None:
+        """An atom, or a sign in front of what binds tighter."""
+        if not self.sees(*PREFIXES):
+            self.atom()
+            return
+        self.deeper()
+        token = self.next()
+        self.operation(PREFIXES[token.value])
+        self.write("unary", token.value, token.start)
+        self.depth -= 1
+
+    def atom(self) -> None:
+        token = self.token
+        if token.kind in ("number", "string"):
+            self.next()
+            self.write("constant", token.value, token.start)
+        elif token.kind == "name" and token.value in WORDS:
+            self.next()
+            self.write("constant", WORDS[token.value], token.start)
+        elif token.kind == "name" and token.value not in OPERATORS:
+            self.name()
+        elif self.sees("("):
+            self.parentheses()
+        elif self.sees("["):
+            self.next()
+            count, _ = self.listed("]")
+            self.closes("]", token)
+            self.write("make_list", count, token.start)
+        else:
+            raise self.unexpected("a number, a name or '('")
+        while self.sees("["):
+            self.index(token.start)
+        if self.sees("("):
+            raise self.mistake("only a function can be called", self.token)
+
+    def name(self) -> None:
+        token = self.next()
+        if not self.sees("("):
+            self.names.setdefault(token.value, token)
+            self.write("name", token.value, token.start)
+            return
+        self.called.setdefault(token.value, token)
+        opened = self.next()
+        count, keywords = self.listed(")", keywords=True)
+        self.closes(")", opened)
+        self.write("call", (token.value, count, keywords), token.start)
+
+    def parentheses(self) -> None:
+        """Grouping, a tuple, or a part that is given a name."""
+        opened = self.next()
+        if self.token.kind == "name" and self.tokens[self.at + 1].value == ":=":
+            named = self.next()
+            self.next()
+            self.choice()
+            self.closes(")", opened)
+            self.assigned.setdefault(named.value, named)
+            self.write("assign", named.value, named.start)
+            return
+        count, commas = 0, 0
+        while not self.sees(")"):
+            self.choice()
+            count += 1
+            if not self.takes(","):
+                break
+            commas += 1
+        self.closes(")", opened)
+        if commas or not count:
+            self.write("make_tuple", count, opened.start)
+
+    def listed(self, closing: str, keywords: bool = False) -> tuple[int, tuple[str, ...]]:
+        """Parts between commas; how many have no keyword, and the keywords of those that do."""
+        count, names = 0, []
+        while not self.sees(closing) and self.token.kind != "end":
+            if keywords and self.token.kind == "name" and self.tokens[self.at + 1].value == "=":
+                token = self.next()
+                self.next()
+                if token.value in names:
+                    raise self.mistake(f"{token.value} is given twice", token)
+                names.append(token.value)
+            elif names:
+                raise self.mistake("a value without a name after one with a name", self.token)
+            else:
+                count += 1
+            self.choice()
+            if not self.takes(","):
+                break
+        return count, tuple(names)
+
+    # -- indices -------------------------------------------------------------------------------
+
+    def index(self, start: int) -> None:
+        opened = self.next()
+        count, commas = 0, 0
+        while not self.sees("]"):
+            self.entry()
+            count += 1
+            if not self.takes(","):
+                break
+            commas += 1
+        self.closes("]", opened)
+        if not count:
+            raise self.mistake("an index is missing", opened)
+        if commas:
+            self.write("make_tuple", count, opened.start)
+        self.write("index", None, start)
+
+    def entry(self) -> None:
+        """One entry of an index: a number, an array, a slice or `...`."""
+        start = self.token.start
+        if self.takes("..."):
+            self.write("constant", ..., start)
+            return
+        given = []
+        for position in range(3):
+            present = not self.sees(":", ",", "]") and self.token.kind != "end"
+            if present:
+                self.choice()
+            given.append(present)
+            if position == 2 or not self.takes(":"):
+                break
+        if given == [True]:
+            return
+        if len(given) == 1:
+            raise self.unexpected("an index")
+        self.write("make_slice", tuple((*given, False)[:3]), start)

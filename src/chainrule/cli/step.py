@@ -1,79 +1,46 @@
-"""`chainrule step`: a formula evaluated and differentiated one node at a time."""
+"""`chainrule step`: a formula or function evaluated and differentiated one node at a time."""
 
 from __future__ import annotations
 
 import argparse
-import json
-from typing import Any
 
-import numpy as np
-
-from chainrule.core.graph import Graph
-from chainrule.errors import ShapeError
+from chainrule.cli.output import show, show_json
 
 ORDERS = ("sorted", "data-driven", "recursive")
+EXAMPLE = 'chainrule step "3 * (w := x * x) * sin(w)" x=1.3 --order recursive'
 
 
-def add_step(commands: Any) -> None:
-    """The parser of this command; what it needs is imported when it runs."""
-    parser = commands.add_parser("step", help="the same, one step at a time, with the reasons")
-    parser.add_argument("formula", help='for example "(x + y) * z"')
-    parser.add_argument("values", nargs="+", metavar="name=value", help="x=-2 or x=[1,2,3]")
+def add(parser: argparse.ArgumentParser) -> None:
+    from chainrule.cli.subject import add_subject
+
+    add_subject(parser)
     parser.add_argument(
         "--order",
         choices=ORDERS,
         default="sorted",
         help="data-driven: whoever is ready; recursive: the textbook mistake, marked where wrong",
     )
-    parser.add_argument("--json", action="store_true", help="the steps as one JSON document")
 
 
-def run_step(options: argparse.Namespace) -> int:
-    from chainrule.cli.expression import function_of, named_values
-    from chainrule.record.trace import trace
+def run(options: argparse.Namespace) -> int:
+    from chainrule.cli.nodes import graph_json, heading, scalar_run
+    from chainrule.cli.subject import subject_of
     from chainrule.view.steps import step_lines
-    from chainrule.view.styled import say
-    from chainrule.view.table import shown
 
-    formula = options.formula.strip()
-    names, values = named_values(options.values)
-    with np.errstate(all="ignore"):  # an infinity or a NaN is there to be seen
-        graph = trace(function_of(formula, names), *values)
-        out = graph.outputs[0]
-        if len(graph.outputs) != 1 or out.shape != ():
-            raise ShapeError(
-                f"{formula} has the shape {out.shape}; a gradient needs one number, so take "
-                "its sum(…)"
-            )
-        steps = graph.steps(*values, order=options.order)
+    with subject_of(options) as subject:
+        run = scalar_run(subject)
+        graph = run.graph
+        steps = graph.steps(*subject.values, order=options.order)
         if options.json:
-            print(json.dumps(document(graph, formula, steps), allow_nan=False))
+            show_json(
+                {
+                    "function": subject.shown,
+                    "order": steps.order,
+                    "nodes": graph_json(graph),
+                    "outputs": [graph.index[o] for o in graph.outputs],
+                    "steps": [step.to_dict() for step in steps],
+                }
+            )
             return 0
-        value = shown(steps.run().value(out))
-        say([[], [(f"  f = {formula} = {value}", "")], []])
-        say(step_lines(steps))
-        say([[]])
+        show(options, [*heading(subject, run), *step_lines(steps), []])
     return 0
-
-
-def document(graph: Graph, formula: str, steps: Any) -> dict[str, Any]:
-    """The nodes once, then every step, which names them by their place in that list."""
-    from chainrule.view.labels import labels_of
-
-    labels = labels_of(graph)
-    return {
-        "formula": formula,
-        "order": steps.order,
-        "nodes": [
-            {
-                "label": labels[node],
-                "op": None if node.is_leaf else node.op.name,
-                "parents": [graph.index[p] for p in graph.parents(node)],
-                "shape": list(node.shape),
-                "dtype": node.dtype.name,
-            }
-            for node in graph.nodes
-        ],
-        "outputs": [graph.index[o] for o in graph.outputs],
-        "steps": [step.to_dict() for step in steps],
-    }

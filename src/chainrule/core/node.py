@@ -115,8 +115,7 @@ class Node:
     @property
     def line(self) -> Line | StoredLine | None:
         """Where in the user's code this happened; None when it is not known."""
-        code = self.code
-        return Line(code, self.lasti) if isinstance(code, CodeType) else code
+        return line_at(self.code, self.lasti)
 
     def with_saved(self, saved: tuple[Any, ...]) -> Node:
         """The same node with other saved values, for a run at another point or on Variables."""
@@ -227,7 +226,7 @@ class Line:
 
 
 class StoredLine:
-    """A line of source that came with a graph read from a file."""
+    """A line of source that came with a graph read from a file, or a part of a typed formula."""
 
     __slots__ = ("file", "number", "text")
 
@@ -239,3 +238,8 @@ class StoredLine:
 
     def shown(self) -> str:
         return f"{self}    {self.text}"
+
+
+def line_at(code: Any, lasti: int) -> Any:
+    """The line of an instruction; where `code` is a line itself, that one, or None."""
+    return Line(code, lasti) if isinstance(code, CodeType) else code

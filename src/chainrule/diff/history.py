@@ -11,6 +11,7 @@ from chainrule.core.masked import Masked, plain, unmasked
 from chainrule.core.node import Node
 from chainrule.core.order import dfs_order, order_above
 from chainrule.core.parts import OBJECT, Parts
+from chainrule.diff.failing import names_the_node
 from chainrule.diff.forward import forward
 from chainrule.diff.reverse import Adjoints, contributions, fit, reverse, reverse_arrays
 from chainrule.diff.sweep import can_sweep, drops_masks, swept
@@ -72,6 +73,7 @@ def _reverse_guarded(
     return adjoints
 
 
+@names_the_node
 def _walked(
     order: Sequence[Node], seeds: Adjoints, prepare: Callable[[Node], Node]
 ) -> tuple[Adjoints, bool]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import chainrule as cr
-from chainrule.learn.initialise import Initialiser, glorot
+from chainrule.learn.initialise import Initialiser, glorot, taken
 from chainrule.learn.layers import init_linear, linear
 
 PARTS = ("query", "key", "value", "output")
@@ -40,22 +40,23 @@ def attention(
     gets the bias of the output.
     """
     memory = x if memory is None else memory
-    width = params["query"]["weights"].shape[1]
+    to_query, to_key, to_value, to_output = taken("attention", params, *PARTS)
+    width = to_query["weights"].shape[1]
     if not isinstance(heads, int) or heads < 1 or width % heads:
         raise cr.ArgumentError(
             f"attention(heads={heads!r}): must be a whole number that divides the width {width}"
         )
     if np.ndim(x) < 2:
         raise cr.ShapeError(f"attention of {tuple(np.shape(x))}: x must be (…, places, width)")
-    query = _by_head(linear(params["query"], x), heads)
-    key = _by_head(linear(params["key"], memory), heads)
-    value = _by_head(linear(params["value"], memory), heads)
+    query = _by_head(linear(to_query, x), heads)
+    key = _by_head(linear(to_key, memory), heads)
+    value = _by_head(linear(to_value, memory), heads)
     scores = query @ np.swapaxes(key, -1, -2) / sqrt(width // heads)
     allowed = _allowed(scores, causal, mask)
     if allowed is not None:
         scores = np.where(allowed, scores, np.array(-np.inf, scores.dtype))
     mixed = np.swapaxes(cr.softmax(scores, axis=-1) @ value, -2, -3)
-    return linear(params["output"], np.reshape(mixed, (*np.shape(x)[:-1], width)))
+    return linear(to_output, np.reshape(mixed, (*np.shape(x)[:-1], width)))
 
 
 def _by_head(x: Any, heads: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import chainrule as cr
-from chainrule.learn.initialise import Initialiser, drawn, he
+from chainrule.learn.initialise import Initialiser, drawn, he, taken
 
 
 def init_conv(
@@ -34,9 +34,8 @@ def conv(
     params: Any, x: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Any:
     """`cr.conv` of the images x with the weights, plus the bias of each channel."""
-    y = cr.conv(
-        x, params["weights"], stride=stride, padding=padding, dilation=dilation, groups=groups
-    )
+    (weights,) = taken("conv", params, "weights")
+    y = cr.conv(x, weights, stride=stride, padding=padding, dilation=dilation, groups=groups)
     if "bias" not in params:
         return y
     return y + np.reshape(params["bias"], (-1,) + (1,) * (np.ndim(y) - 2))

@@ -77,6 +77,17 @@ def drawn(
     return np.asarray(initialiser(rng, shape), dtype)
 
 
+def taken(layer: str, params: Any, *names: str) -> list[Any]:
+    """The parts of a layer's parameters by name."""
+    try:
+        return [params[name] for name in names]
+    except (LookupError, TypeError):
+        found = f"a dict with {[*params]}" if isinstance(params, dict) else type(params).__name__
+        raise cr.ArgumentError(
+            f"{layer} takes parameters as init_{layer} makes them, with {[*names]}; got {found}"
+        ) from None
+
+
 def _fans(name: str, shape: Shape) -> tuple[int, int]:
     """How many numbers go into a result, and how many results a number goes into."""
     if isinstance(shape, int) or len(shape) < 2:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import chainrule as cr
-from chainrule.learn.initialise import Initialiser, drawn, glorot, normal
+from chainrule.learn.initialise import Initialiser, drawn, glorot, normal, taken
 
 
 def init_linear(
@@ -28,7 +28,7 @@ def init_linear(
 
 def linear(params: Any, x: Any) -> Any:
     """x @ weights + bias, x of shape (…, inputs)."""
-    weights = params["weights"]
+    (weights,) = taken("linear", params, "weights")
     if not np.ndim(x) or np.shape(x)[-1] != weights.shape[0]:
         raise cr.ShapeError(
             f"linear of {tuple(np.shape(x))} with weights {tuple(weights.shape)}: the last axis "
@@ -51,12 +51,13 @@ def init_embedding(
 
 def embedding(params: Any, indices: Any) -> Any:
     """The rows of the table at whole numbers of any shape: (…) → (…, width)."""
-    table = params["table"]
+    (table,) = taken("embedding", params, "table")
     if not hasattr(indices, "dtype"):
         indices = np.asarray(indices)
     what = f"embedding of {tuple(indices.shape)} in a table of {tuple(table.shape)}"
     if indices.dtype.kind not in "iu":
         raise cr.DTypeError(f"{what}: indices are whole numbers, got {indices.dtype}")
+    indices = indices.astype(np.int64)  # machine code has no narrower ones
     if np.any((indices < 0) | (indices >= table.shape[0])):
         raise cr.OutOfRangeError(
             f"{what}: indices go from {np.min(indices)} to {np.max(indices)}, the rows are "

@@ -23,7 +23,7 @@ def cross_entropy(scores: Any, labels: Any, weights: Any = None, smoothing: floa
     if not 0 <= smoothing < 1:
         raise cr.ArgumentError(f"cross_entropy(smoothing={smoothing!r}): must be in [0, 1)")
     log_probabilities = cr.log_softmax(scores, axis=-1)
-    if _of_floats(labels):
+    if _array(labels).dtype.kind == "f":
         _check_alike("cross_entropy", scores, labels, "labels that are probabilities")
         each = -np.sum(labels * log_probabilities, axis=-1)
     else:
@@ -41,14 +41,15 @@ def nll(log_probabilities: Any, labels: Any, weights: Any = None) -> Any:
 def binary_cross_entropy(scores: Any, labels: Any, weights: Any = None) -> Any:
     """−y·log σ(s) − (1 − y)·log σ(−s), of scores s and labels y in [0, 1] of one shape."""
     _check_alike("binary_cross_entropy", scores, labels, "labels")
-    y = labels if _of_floats(labels) else np.asarray(labels).astype(scores.dtype)
-    return _mean("binary_cross_entropy", cr.softplus(scores) - y * scores, weights)
+    labels = _floating(labels, scores.dtype)
+    return _mean("binary_cross_entropy", cr.softplus(scores) - labels * scores, weights)
 
 
 def mse(predictions: Any, targets: Any, weights: Any = None) -> Any:
     """The mean of (prediction − target)² over all numbers."""
     _check_alike("mse", predictions, targets, "targets")
-    return _mean("mse", np.square(predictions - targets), weights)
+    error = predictions - _floating(targets, predictions.dtype)
+    return _mean("mse", np.square(error), weights)
 
 
 def huber(predictions: Any, targets: Any, delta: float = 1.0, weights: Any = None) -> Any:
@@ -56,7 +57,7 @@ def huber(predictions: Any, targets: Any, delta: float = 1.0, weights: Any = Non
     if not delta > 0:
         raise cr.ArgumentError(f"huber(delta={delta!r}): must be positive")
     _check_alike("huber", predictions, targets, "targets")
-    error = predictions - targets
+    error = predictions - _floating(targets, predictions.dtype)
     inside = np.clip(error, -delta, delta)
     return _mean("huber", inside * (error - 0.5 * inside), weights)
 
@@ -94,10 +95,10 @@ def _at_labels(name: str, values: Any, labels: Any) -> Any:
     what = f"{name} of {shape} with labels {found}"
     if not shape or found != shape[:-1]:
         raise cr.ShapeError(f"{what}: one label for each row of the {shape} numbers is needed")
-    if not hasattr(labels, "dtype"):
-        labels = np.asarray(labels)
+    labels = _array(labels)
     if labels.dtype.kind not in "iu":
         raise cr.DTypeError(f"{what}: labels are whole numbers, got {labels.dtype}")
+    labels = labels.astype(np.int64)  # machine code has no narrower ones
     classes = shape[-1]
     if np.any((labels < 0) | (labels >= classes)):
         least, most = np.min(labels), np.max(labels)
@@ -117,8 +118,15 @@ def _check_alike(name: str, one: Any, other: Any, what: str) -> None:
         )
 
 
-def _of_floats(x: Any) -> bool:
-    return (x if hasattr(x, "dtype") else np.asarray(x)).dtype.kind == "f"
+def _array(x: Any) -> Any:
+    """x itself where it is an array or a Variable."""
+    return x if hasattr(x, "dtype") else np.asarray(x)
+
+
+def _floating(x: Any, dtype: Any) -> Any:
+    """Whole numbers and truths in this type: in their own they would widen float32."""
+    x = _array(x)
+    return x if x.dtype.kind == "f" else x.astype(dtype)
 
 
 def _mean(name: str, each: Any, weights: Any) -> Any:
@@ -129,6 +137,5 @@ def _mean(name: str, each: Any, weights: Any) -> Any:
             f"{name}: weights of shape {tuple(np.shape(weights))}, one is needed for each of the "
             f"{tuple(np.shape(each))} examples"
         )
-    if not _of_floats(weights):  # whole numbers would widen float32
-        weights = np.asarray(weights).astype(each.dtype)
+    weights = _floating(weights, each.dtype)
     return np.sum(weights * each) / np.sum(weights)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import chainrule as cr
+from chainrule.learn.initialise import taken
 
 
 def init_layer_norm(width: int, dtype: Any = np.float64) -> dict[str, np.ndarray]:
@@ -16,10 +17,11 @@ def init_layer_norm(width: int, dtype: Any = np.float64) -> dict[str, np.ndarray
 
 def layer_norm(params: Any, x: Any, epsilon: float = 1e-5) -> Any:
     """Each row of x normalised along the last axis (Ba, Kiros & Hinton 2016)."""
-    _check_width("layer_norm", params, x, -1)
+    scale, shift = taken("layer_norm", params, "scale", "shift")
+    _check_width("layer_norm", scale, x, -1)
     centred = x - np.mean(x, axis=-1, keepdims=True)
     variance = np.mean(np.square(centred), axis=-1, keepdims=True)
-    return centred / np.sqrt(variance + epsilon) * params["scale"] + params["shift"]
+    return centred / np.sqrt(variance + epsilon) * scale + shift
 
 
 def init_batch_norm(
@@ -44,11 +46,12 @@ def batch_norm(
     1 − decay of the new, the variance with n − 1 in the denominator (Ioffe & Szegedy 2015; PyTorch
     calls 1 − decay the momentum).  Otherwise by the running ones, which stay as they are.
     """
+    scale, shift = taken("batch_norm", params, "scale", "shift")
+    mean, variance = taken("batch_norm", statistics, "mean", "variance")
     if np.ndim(x) < 2:
         raise cr.ShapeError(f"batch_norm of {tuple(np.shape(x))}: (examples, channels, *space)")
-    _check_width("batch_norm", params, x, 1)
+    _check_width("batch_norm", scale, x, 1)
     shape = (-1,) + (1,) * (np.ndim(x) - 2)
-    mean, variance = statistics["mean"], statistics["variance"]
     if training:
         axes = (0, *range(2, np.ndim(x)))
         count = np.size(x) // np.shape(x)[1]
@@ -66,8 +69,8 @@ def batch_norm(
         }
     else:
         centred = x - np.reshape(mean, shape)
-    factor = params["scale"] / np.sqrt(variance + epsilon)
-    y = centred * np.reshape(factor, shape) + np.reshape(params["shift"], shape)
+    factor = scale / np.sqrt(variance + epsilon)
+    y = centred * np.reshape(factor, shape) + np.reshape(shift, shape)
     return y, statistics
 
 
@@ -75,8 +78,8 @@ def _followed(old: Any, new: Any, decay: float) -> Any:
     return cr.stop_gradient(decay * old + (1.0 - decay) * new)
 
 
-def _check_width(name: str, params: Any, x: Any, axis: int) -> None:
-    width, shape = params["scale"].shape[0], tuple(np.shape(x))
+def _check_width(name: str, scale: Any, x: Any, axis: int) -> None:
+    width, shape = scale.shape[0], tuple(np.shape(x))
     if not shape or shape[axis] != width:
         raise cr.ShapeError(
             f"{name} of {shape} with parameters for {width}: axis {axis} must have {width}"

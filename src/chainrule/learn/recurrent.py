@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import chainrule as cr
-from chainrule.learn.initialise import Initialiser, drawn, glorot, orthogonal
+from chainrule.learn.initialise import Initialiser, drawn, glorot, orthogonal, taken
 
 
 def init_lstm(
@@ -33,11 +33,12 @@ def lstm(params: Any, x: Any, state: Any = None) -> tuple[Any, tuple[Any, Any]]:
     i, f, o = σ(…), g = tanh(…), c ← f·c + i·g, h ← o·tanh(c) (Hochreiter & Schmidhuber 1997, Gers
     et al. 2000).  A state that is not given is 0.
     """
-    units = params["recurrent"].shape[0]
-    h, c = _first_state("lstm", params, x, state, 2)
+    given, own, bias = taken("lstm", params, "input", "recurrent", "bias")
+    units = own.shape[0]
+    h, c = _first_state("lstm", given, own, x, state, 2)
     outputs = []
     for t in range(np.shape(x)[-2]):
-        i, f, g, o = _gates(_given(params, x, t) + h @ params["recurrent"], units)
+        i, f, g, o = _gates(_from_input(x, t, given, bias) + h @ own, units)
         c = cr.expit(f) * c + cr.expit(i) * np.tanh(g)
         h = cr.expit(o) * np.tanh(c)
         outputs.append(h)
@@ -66,13 +67,14 @@ def gru(params: Any, x: Any, state: Any = None) -> tuple[Any, Any]:
     r, z = σ(…), n = tanh(a + r·b), h ← (1 − z)·n + z·h, with a from x and b from h (Cho et al.
     2014; the reset gate is applied after the product, as in PyTorch).
     """
-    units = params["recurrent"].shape[0]
-    (h,) = _first_state("gru", params, x, None if state is None else (state,), 1)
+    names = "input", "recurrent", "bias", "recurrent_bias"
+    given, own, bias, own_bias = taken("gru", params, *names)
+    units = own.shape[0]
+    (h,) = _first_state("gru", given, own, x, None if state is None else (state,), 1)
     outputs = []
     for t in range(np.shape(x)[-2]):
-        r, z, a = _gates(_given(params, x, t), units)
-        own = h @ params["recurrent"] + params["recurrent_bias"]
-        own_r, own_z, b = _gates(own, units)
+        r, z, a = _gates(_from_input(x, t, given, bias), units)
+        own_r, own_z, b = _gates(h @ own + own_bias, units)
         r, z = cr.expit(r + own_r), cr.expit(z + own_z)
         h = (1.0 - z) * np.tanh(a + r * b) + z * h
         outputs.append(h)
@@ -98,25 +100,25 @@ def _gates(x: Any, units: int) -> list[Any]:
     return [x[..., at : at + units] for at in range(0, np.shape(x)[-1], units)]
 
 
-def _given(params: Any, x: Any, t: int) -> Any:
+def _from_input(x: Any, t: int, weights: Any, bias: Any) -> Any:
     """What the inputs add to the gates at a time.
 
     One product for all times would be cut into T pieces, and the adjoint of each is as long as the
     whole: the gradient would take T² time.
     """
-    return x[..., t, :] @ params["input"] + params["bias"]
+    return x[..., t, :] @ weights + bias
 
 
-def _first_state(name: str, params: Any, x: Any, state: Any, count: int) -> Any:
+def _first_state(name: str, given: Any, own: Any, x: Any, state: Any, count: int) -> Any:
     """The state given, or 0."""
-    shape, inputs = tuple(np.shape(x)), params["input"].shape[0]
+    shape, inputs = tuple(np.shape(x)), given.shape[0]
     if len(shape) < 2 or shape[-1] != inputs or not shape[-2]:
         raise cr.ShapeError(
             f"{name} of {shape}: x must be (…, times, inputs) with {inputs} inputs and a time"
         )
-    h = (*shape[:-2], params["recurrent"].shape[0])
+    h = (*shape[:-2], own.shape[0])
     if state is None:
-        state = (np.zeros(h, params["recurrent"].dtype),) * count
+        state = (np.zeros(h, own.dtype),) * count
     for part in state:
         if tuple(np.shape(part)) != h:
             raise cr.ShapeError(f"{name} of {shape}: a state is {h}, got {tuple(np.shape(part))}")

@@ -71,6 +71,7 @@ def train(
     steps: int | None = None,
     progress: bool = True,
     seed: int = 0,
+    keys: bool = False,
     compile: bool = True,
 ) -> Trained:
     """Minimise `loss(parameters, *batch)` over the batches, for so many epochs.
@@ -84,6 +85,8 @@ def train(
       steps, and at the end; the `keep` newest and the best stay. If there are checkpoints in it,
       the run goes on where the newest sound one stood, and ends with the same bits as if it had
       never stopped; with `resume=False` that is an error.
+    - `keys`: the loss takes a key as its last argument, for dropout and other noise, drawn from
+      `seed` and the number of the step; None where it is measured.
     - `callbacks`: each is called with the record of an epoch and the parameters; True ends the run.
 
     The parameters passed in are not changed. Ctrl-C ends the run with what there is.
@@ -102,7 +105,12 @@ def train(
         loss=loss,
         source=source,
         step=make_step(loss, optimiser, compile=compile),
-        measure=_measure(loss, validation, dict(metrics or {}), compile),
+        measure=_measure(
+            (lambda p, *batch: loss(p, *batch, None)) if keys else loss,
+            validation,
+            dict(metrics or {}),
+            compile,
+        ),
         epochs=epochs,
         patience=patience,
         every=every,
@@ -110,6 +118,7 @@ def train(
         callbacks=tuple(callbacks),
         shown=shown(progress, epochs, source.count),
         point=start,
+        keyed=seed + 1 if keys else None,
     )
     return run.to_the_end(resume)
 
@@ -144,6 +153,7 @@ class _Run:
     callbacks: tuple[Callback, ...]
     shown: Shown
     point: Point
+    keyed: int | None  # what the keys are drawn from, if there are any
 
     def to_the_end(self, resume: bool) -> Trained:
         resumed = self._resume(resume) if self.store else None
@@ -193,6 +203,8 @@ class _Run:
 
     def _one_step(self, batch: Batch) -> None:
         p = self.point
+        if self.keyed is not None:
+            batch = (*batch, cr.key((self.keyed << 64) + p.step))
         parameters, state, value = self.step(p.parameters, p.state, *batch)
         loss, rows = float(value), rows_of(batch)
         if not isfinite(loss):
@@ -254,8 +266,8 @@ class _Run:
         if wrong:
             return NonFiniteLoss(f"{head}\n  {self._before(wrong)}", p.parameters, batch)
         ask = (
-            "ask where it began:   except cr.NonFiniteLoss as error: "
-            "print(cr.find_nonfinite(loss, error.parameters, *error.batch))"
+            "to see where it began, catch this error and ask\n"
+            "    cr.find_nonfinite(loss, error.parameters, *error.batch)"
         )
         return NonFiniteLoss(f"{head}\n  {ask}{self._last_good()}", p.parameters, batch)
 

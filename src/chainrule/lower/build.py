@@ -7,16 +7,17 @@ interpreter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.graph import Graph
 from chainrule.core.node import Node
+from chainrule.core.parts import OBJECT
 from chainrule.core.spec import Shape
 from chainrule.lower.arrays import Array, Call, Constant, NotLoweredError, dims_of
-from chainrule.lower.convolve import Convolutions
+from chainrule.lower.factor import Factors
 from chainrule.lower.indices import assigned, gathered, scattered
 from chainrule.lower.tape import TAPE
 from chainrule.lower.triangle import Cut, cuts, other_operand
@@ -31,14 +32,15 @@ class Program:
         graph: Graph,
         constants: Mapping[Node, np.ndarray] | None = None,
         triangular: bool = True,
+        exported: Callable[[str], bool] | None = None,
     ):
         """`constants` are leaves of known value.
 
         `triangular`: zeros that are known may be left out of products, as long as what they would
-        be multiplied with is finite.
+        be multiplied with is finite.  `exported` says which routines of LAPACK can be called.
         """
         self.graph = graph
-        builder = Builder()
+        builder = Builder(exported)
         known: dict[Node, Any] = {}
         self.inputs: list[Value] = []
         self.shapes: list[Shape] = []
@@ -58,8 +60,8 @@ class Program:
         self.forbidden = builder.forbidden
         self.results += self.forbidden
         self.cuts = cuts(builder.made.values(), self.outputs) if triangular else {}
-        self.infinite = builder.infinite(self.cuts)
-        self.results += self.infinite
+        self.rare = builder.any_rare(self.cuts)
+        self.results += self.rare
         self.fallbacks = builder.fallbacks
 
     @property
@@ -67,11 +69,11 @@ class Program:
         return [array.value for array in self.results]
 
 
-class Builder(Convolutions):
+class Builder(Factors):
     """Makes the values of one program."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, exported: Callable[[str], bool] | None = None) -> None:
+        super().__init__(exported)
         self.fallbacks: list[tuple[Node, str]] = []
         self.forbidden: list[Array] = []  # truths that must be false for the results to be right
 
@@ -79,6 +81,8 @@ class Builder(Convolutions):
         """The array (or the call, of an op with several results) that a node becomes."""
         if node.op.name == "item":
             call = known[node.args[0]]  # type: ignore[index]
+            if isinstance(call, tuple):
+                return call[node.attrs["index"]]
             value = Value(
                 "result", dims_of(node.shape), node.dtype, ((call, ()),), node.attrs["index"]
             )
@@ -86,19 +90,22 @@ class Builder(Convolutions):
         args = [known[a] if isinstance(a, Node) else a for a in node.args or ()]
         if node.op is TAPE:
             return self._called(node, args)
+        noted = len(self.rare)
         found, why = self._by_record(node, args)
         if found is None:
+            del self.rare[noted:]  # what it would have asked
             self.fallbacks.append((node, why))
             return self._called(node, args)
-        if found.value.line is None:
-            found.value.line = node.line
+        for array in found if isinstance(found, tuple) else (found,):
+            if array.value.line is None:
+                array.value.line = node.line
         return found
 
     def _by_record(self, node: Node, args: list[Any]) -> tuple[Any, str]:
         lower = node.op.lower
         if lower is None:
             return None, "no lowering is written"
-        if node.dtype not in KNOWN:
+        if node.dtype not in KNOWN and node.dtype != OBJECT:
             return None, f"machine code has no {node.dtype.name}"
         operands: list[Any] = []
         for arg in args:
@@ -116,6 +123,8 @@ class Builder(Convolutions):
             return None, str(error)
         if found is None:
             return None, "these operands have no lowering"
+        if isinstance(found, tuple):
+            return found, ""
         if found.shape != node.shape:
             raise AssertionError(f"{node.op.name}: lowered to {found.shape}, not {node.shape}")
         return (found if found.dtype == node.dtype else self.astype(found, node.dtype)), ""
@@ -146,14 +155,21 @@ class Builder(Convolutions):
     ) -> Array | None:
         return assigned(self, x, value, arrays, template)
 
-    def infinite(self, found: Mapping[Value, Cut]) -> list[Array]:
-        """Per product that leaves out zeros, whether one of them meets an infinity or a NaN."""
+    def any_rare(self, found: Mapping[Value, Cut]) -> list[Array]:
+        """Whether anything rare is met, if that can be: for which another program is there.
+
+        A routine may fail, and in a product that leaves out zeros one of them may meet an infinity
+        or a NaN.
+        """
         met = [other_operand(v, cut) for v, cut in found.items() if cut.over == "summed"]
-        truths = []
         for value in dict.fromkeys(met):
-            finite = self.map("isfinite", Array(value, value.dims))
-            truths.append(self.reduce("any", self.map("logical_not", finite), None, False))
-        return truths
+            self.finite(Array(value, value.dims))
+        if not self.rare:
+            return []
+        any_of_them = self.rare[0]
+        for truth in self.rare[1:]:
+            any_of_them = self.map("logical_or", any_of_them, truth)
+        return [any_of_them]
 
     def forbid(self, truth: Array) -> None:
         """The results hold only where this is false."""

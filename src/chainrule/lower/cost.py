@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from chainrule.lower.fuse import Called, Kernel, Product, Scan, Scatter, Step, Taped, root
+from chainrule.lower.fuse import Called, Factored, Kernel, Product, Scan, Scatter, Step, Taped, root
 from chainrule.lower.maths import FUNCTIONS
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.tape import FLAGS, Tape
@@ -14,6 +14,7 @@ TRANSCENDENTAL = 20  # operations that a mathematical function is counted as
 # A core of today, roughly: what is near either speed is worth no more precision.
 FLOPS_PER_SECOND = 16e9
 BYTES_PER_SECOND = 10e9
+CALL_SECONDS = 0.2e-6  # of a routine of LAPACK, however small its matrix is
 
 
 def flops(step: Step) -> int:
@@ -24,6 +25,8 @@ def flops(step: Step) -> int:
         return step.value.args[1][0].size
     if isinstance(step, Scan):
         return step.value.size
+    if isinstance(step, Factored):
+        return int(step.value.params.batch * step.value.params.flops)
     if isinstance(step, Kernel):
         return prod(step.dims) * sum(map(_operations, step.body))
     return _tape_flops(step.tape) if isinstance(step, Taped) else 0
@@ -40,6 +43,16 @@ def moved(step: Step) -> int:
 def seconds(work: int, traffic: int) -> float:
     """How long so many operations and bytes take one core."""
     return max(work / FLOPS_PER_SECOND, traffic / BYTES_PER_SECOND)
+
+
+def calling(step: Step) -> float:
+    """How long it takes to get into routines and out of them."""
+    return CALL_SECONDS * step.value.params.batch if isinstance(step, Factored) else 0.0
+
+
+def duration(step: Step) -> float:
+    """How long a step takes one core."""
+    return seconds(flops(step), moved(step)) + calling(step)
 
 
 def _tape_flops(tape: Tape) -> int:

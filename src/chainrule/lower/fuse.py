@@ -1,4 +1,4 @@
-"""Values become steps: kernels, products, scatters, and calls of the interpreter.
+"""Values become steps: kernels, products, scatters, factorisations, and calls of the interpreter.
 
 In a kernel everything over one set of extents is computed in one pass.
 
@@ -10,7 +10,7 @@ not before the step of what it reads there.  So no step ever waits for a later o
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
@@ -94,11 +94,42 @@ class Scan:
 
 
 @dataclass(eq=False)
+class Factored:
+    """A routine of LAPACK; `results` is everything it writes, read by a later step or not."""
+
+    value: Value
+    results: list[Value] = field(init=False)
+    stack: int = field(init=False)  # how many there are, also where it is done for some at a time
+
+    def __post_init__(self) -> None:
+        asked = self.value.params
+        self.stack = asked.batch
+        self.results = []
+        for i, made in enumerate(asked.results):
+            dims = (asked.batch, *made.dims) if made.each and asked.batch != 1 else made.dims
+            self.results.append(Value("result", dims, made.dtype, ((self.value, ()),), i))
+
+    @property
+    def rooms(self) -> list[Value]:
+        """What is memory to work in."""
+        asked = self.value.params.results
+        return [v for v, made in zip(self.results, asked, strict=True) if not made.each]
+
+    def gives(self, result: Value) -> None:
+        """Note what is read of it."""
+        self.results[result.params] = result
+
+
+@dataclass(eq=False)
 class Called:
     """An op that the interpreter computes; `results` are the arrays it gives."""
 
     value: Value
     results: list[Value] = field(default_factory=list)
+
+    def gives(self, result: Value) -> None:
+        """Note what is read of it."""
+        self.results.append(result)
 
 
 @dataclass(eq=False)
@@ -117,7 +148,13 @@ class Taped(Called):
         return found
 
 
-Step = Kernel | Product | Scatter | Scan | Called | Piece
+def _called(value: Value) -> Called:
+    return Taped(value) if value.params.op is TAPE else Called(value)
+
+
+ALONE: dict[str, Callable[[Value], Scatter | Scan]] = {"scatter": Scatter, "scan": Scan}
+SEVERAL: dict[str, Callable[[Value], Called | Factored]] = {"call": _called, "routine": Factored}
+Step = Kernel | Product | Scatter | Scan | Factored | Called | Piece
 
 
 @dataclass(eq=False)
@@ -172,7 +209,7 @@ class _Planner:
         self.steps: list[Step] = []
         self.at: dict[Value, int] = {}  # the step that computes it; -1 where it is given
         self.by_dims: dict[tuple[int, ...], list[int]] = {}
-        self.calls: dict[Value, Called] = {}
+        self.calls: dict[Value, Called | Factored] = {}
 
     def place(self, v: Value) -> None:
         if v.kind in ("input", "constant"):
@@ -186,16 +223,14 @@ class _Planner:
         elif v.kind == "product":
             v.args = tuple(self._for_blas(v, i) for i in range(2))
             self._alone(v, Product(v))
-        elif v.kind == "scatter":
-            self._alone(v, Scatter(v))
-        elif v.kind == "scan":
-            self._alone(v, Scan(v))
-        elif v.kind == "call":
-            self.calls[v] = Taped(v) if v.params.op is TAPE else Called(v)
+        elif v.kind in ALONE:
+            self._alone(v, ALONE[v.kind](v))
+        elif v.kind in SEVERAL:
+            self.calls[v] = SEVERAL[v.kind](v)
             self._alone(v, self.calls[v])
         elif v.kind == "result":
             call = self.calls[v.args[0][0]]
-            call.results.append(v)
+            call.gives(v)
             self.at[v] = self.at[call.value]
         else:
             self._joined(v)

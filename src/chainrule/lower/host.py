@@ -8,7 +8,10 @@ from functools import cache
 @cache
 def wide_registers() -> int:
     """How many vectors of 64 bytes its registers hold."""
-    import llvmlite.binding as llvm
+    try:
+        import llvmlite.binding as llvm
+    except ImportError:
+        return 4  # nothing can be compiled, as `run.machine` will say
 
     features = llvm.get_host_cpu_features()
     if features.get("avx512f"):

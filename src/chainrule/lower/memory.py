@@ -11,6 +11,7 @@ from typing import Any
 
 from chainrule.lower.fuse import (
     Called,
+    Factored,
     Kernel,
     Piece,
     Plan,
@@ -85,7 +86,7 @@ def _allocate(memory: Memory, plan: Plan, made: dict[Value, int], last: dict[Val
     arenas = {0: _Arena(), LOCAL: _Arena()}
     for k, step in enumerate(plan.steps):
         taken = set()
-        for value, old in _in_place(step) if isinstance(step, Kernel) else ():
+        for value, old in _in_place(step):
             place = memory.slots.get(old, (1, 0))  # inputs, outputs and constants stay as they are
             free = old not in taken and value not in memory.slots and place[0] in arenas
             if free and made[value] == k == last[old] and (value in local) == (old in local):
@@ -102,8 +103,19 @@ def _allocate(memory: Memory, plan: Plan, made: dict[Value, int], last: dict[Val
     memory.arena, memory.local = arenas[0].top, arenas[LOCAL].top
 
 
-def _in_place(kernel: Kernel) -> list[tuple[Value, Value]]:
-    """What is stored, and what it may be stored over: it is read at the same index alone.
+def _in_place(step: Step) -> list[tuple[Value, Value]]:
+    """What is stored, and what it may be stored over."""
+    if isinstance(step, Kernel):
+        return _read_first(step)
+    if not isinstance(step, Factored):
+        return []
+    read = [root(a) for a, _ in step.value.args]
+    begun = [(step.results[k], read[j]) for k, j in step.value.params.starts]
+    return [(new, old) for new, old in begun if read.count(old) == 1 and new.nbytes == old.nbytes]
+
+
+def _read_first(kernel: Kernel) -> list[tuple[Value, Value]]:
+    """What is stored over what is read at the same index alone.
 
     In a kernel everything at an index is read before anything is written there.
     """
@@ -146,6 +158,8 @@ def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:
         return [a for a, _ in step.value.args], [step.value]
     if isinstance(step, Piece):
         return [] if step.piece is None else [step.piece], [step.whole]
+    if isinstance(step, Factored):
+        return [a for a, _ in step.value.args], step.results
     assert isinstance(step, Called)
     results = [*step.results] if step.value.dtype == object else [step.value]
     if isinstance(step, Taped):

@@ -12,15 +12,27 @@ from typing import Any
 
 from chainrule.lower.arrange import arrange
 from chainrule.lower.build import Program
-from chainrule.lower.cost import flops, moved, seconds
+from chainrule.lower.cost import duration
 from chainrule.lower.emit import kernel_function
 from chainrule.lower.entry import entry_function
-from chainrule.lower.fuse import Called, Kernel, Piece, Plan, Scan, Scatter, Step, Taped, fused
+from chainrule.lower.fuse import (
+    Called,
+    Factored,
+    Kernel,
+    Piece,
+    Plan,
+    Scan,
+    Scatter,
+    Step,
+    Taped,
+    fused,
+)
 from chainrule.lower.lanes import Frame
 from chainrule.lower.loops import Nest, nest_of, place_of
 from chainrule.lower.maths import definitions
 from chainrule.lower.memory import Memory, planned
 from chainrule.lower.products import CALLS, QUIET, product_function
+from chainrule.lower.routines import FACTORING, routine_function
 from chainrule.lower.scalars import Code
 from chainrule.lower.scan import scan_function
 from chainrule.lower.scatter import scatter_function
@@ -137,6 +149,8 @@ class _Writer:
             return scatter_function(name, step, frame)
         if isinstance(step, Scan):
             return scan_function(name, step, frame)
+        if isinstance(step, Factored):
+            return routine_function(name, step, frame)
         if isinstance(step, Taped):
             return tape_function(name, step, frame)
         assert not isinstance(step, Called)
@@ -159,7 +173,7 @@ class _Writer:
         for code in self.codes:
             declares |= code.declares
             wanted |= dict.fromkeys(sorted(code.functions))
-        quiet = not declares.isdisjoint(CALLS.values())  # of BLAS
+        quiet = not declares.isdisjoint((*CALLS.values(), *FACTORING.values()))
         if quiet:
             declares |= set(QUIET)
         maths = definitions(wanted)
@@ -204,10 +218,7 @@ class _Writer:
 
 def _is_long(plan: Plan) -> bool:
     """Whether a call takes so long that others should not wait for it."""
-    return (
-        any(r.chunks > 1 for r in plan.regions)
-        or sum(seconds(flops(s), moved(s)) for s in plan.steps) > LONG
-    )
+    return any(r.chunks > 1 for r in plan.regions) or sum(map(duration, plan.steps)) > LONG
 
 
 def _chunk(region: Region) -> Code:

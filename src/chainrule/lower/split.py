@@ -6,8 +6,9 @@ at the end: the result has the same bits on any number of threads, one included.
 
 from __future__ import annotations
 
-from chainrule.lower.cost import BYTES_PER_SECOND, flops, moved, seconds
-from chainrule.lower.fuse import Kernel, Plan, Product, Step
+from chainrule.lower.cost import BYTES_PER_SECOND, calling, duration, flops, moved, seconds
+from chainrule.lower.fuse import Factored, Kernel, Plan, Product, Step
+from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.stream import Region, alone, least_rows, resize
 from chainrule.lower.values import Value, pointwise
 
@@ -39,13 +40,15 @@ def split(plan: Plan) -> None:
 
 def _lone(step: Step, k: int) -> Region | None:
     """A single step as a region, where it takes long enough."""
-    chunks = int(seconds(flops(step), moved(step)) / CHUNK_SECONDS)
+    chunks = int(duration(step) / CHUNK_SECONDS)
     if chunks < 2:
         return None
     if isinstance(step, Product):
         extents = [step.value.params[1]]
     elif isinstance(step, Kernel):
         extents = list(step.dims)
+    elif isinstance(step, Factored):
+        extents = [step.value.params.batch]
     else:
         return None
     for rows in sorted(set(extents), key=extents.index):  # the outermost that is long enough
@@ -64,7 +67,7 @@ def _chunk_rows(region: Region, steps: list[Step]) -> int:
     times = region.rows / region.tile
     work = sum(map(flops, steps))
     traffic = sum(map(moved, steps))
-    expected = times * seconds(work, traffic)
+    expected = times * (seconds(work, traffic) + sum(map(calling, steps)))
     wanted = min(MOST_CHUNKS, tiles, int(expected / CHUNK_SECONDS))
     sums = sum(v.nbytes for v in region.totals)
     if sums:
@@ -73,13 +76,8 @@ def _chunk_rows(region: Region, steps: list[Step]) -> int:
 
 
 def _in_order(values: set[Value], steps: list[Step]) -> list[Value]:
-    made = [v for s in steps for v in (s.body if isinstance(s, Kernel) else [_of(s)])]
+    made = [v for s in steps for v in reads_and_writes(s)[1]]
     return [v for v in made if v in values]
-
-
-def _of(step: Step) -> Value:
-    assert isinstance(step, Product)
-    return step.value
 
 
 def _own_sums(region: Region, steps: list[Step], total: Value) -> Kernel:

@@ -10,9 +10,9 @@ needs a sum over all rows of stage s belongs to stage s + 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from chainrule.lower.fuse import Kernel, Piece, Plan, Product, Step, root
+from chainrule.lower.fuse import Factored, Kernel, Piece, Plan, Product, Step, root
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.values import Access, Dim, Value
 
@@ -31,7 +31,7 @@ class Region:
     last: int
     rows: int
     tile: int
-    axis: dict[Step, int]  # of a kernel the row axis; of a product 0 (rows) or 1 (summed over)
+    axis: dict[Step, int]  # of a kernel the row axis; of others 0, of a product 1 if summed over
     row_dim: dict[Value, int]  # of every value written by rows
     local: set[Value] = field(default_factory=set)  # that exist one tile at a time
     totals: set[Value] = field(default_factory=set)  # summed over all rows
@@ -89,12 +89,13 @@ def alone(step: Step, k: int, rows: int, tile: int) -> Region | None:
     if axis == NEVER:
         return None
     _note(step, known, axis, 0)
-    return Region(k, k, rows, tile, {step: axis}, known.dim, totals=known.total)
+    own = set(step.rooms) if isinstance(step, Factored) else set()
+    return Region(k, k, rows, tile, {step: axis}, known.dim, own, known.total)
 
 
 def resize(plan: Plan, region: Region, rows: int) -> None:
     """Let the steps of a region be about so many rows."""
-    for value in region.local:
+    for value in region.local & region.row_dim.keys():
         dim = region.row_dim[value]
         value.dims = (*value.dims[:dim], rows, *value.dims[dim + 1 :])
     for value in region.aliases:
@@ -107,6 +108,8 @@ def resize(plan: Plan, region: Region, rows: int) -> None:
             sizes = list(step.value.params)
             sizes[1 if k == 0 else 3] = rows
             step.value.params = tuple(sizes)
+        elif isinstance(step, Factored):
+            step.value.params = replace(step.value.params, batch=rows)
 
 
 def _candidates(steps: list[Step]) -> list[int]:
@@ -168,6 +171,8 @@ def _row_axis(step: Step, known: _Rows) -> int:
             return NEVER
         fits = {0: rows, 1: summed}
         return next((k for k in (0, 1) if fits[k] == known.rows and _fits(step, known, k)), NEVER)
+    if isinstance(step, Factored):
+        return 0 if step.value.params.batch == known.rows and _fits(step, known, 0) else NEVER
     if not isinstance(step, Kernel):
         return NEVER
     choices = [k for k, n in enumerate(step.dims) if n == known.rows]
@@ -179,6 +184,9 @@ def _reads(step: Step, k: int) -> list[tuple[Value, Access, int]]:
     if isinstance(step, Product):
         (a, at_a), (b, at_b) = step.value.args
         return [(a, at_a, k), (b, at_b, 0 if k == 1 else NEVER)]
+    if isinstance(step, Factored):
+        shared = step.value.params.shared
+        return [(*read, NEVER if s else k) for read, s in zip(step.value.args, shared, strict=True)]
     assert isinstance(step, Kernel)
     return [
         (a, access, NEVER if v.params == "take" and i == 0 else k)
@@ -241,6 +249,8 @@ def _note(step: Step, known: _Rows, k: int, stage: int) -> None:
                 known.dim[value] = 0
             else:
                 known.total.add(value)
+        elif isinstance(step, Factored) and value in step.rooms:
+            continue
         elif value.kind == "reduce" and k in value.params[1]:
             known.total.add(value)
         elif value.kind == "reduce":
@@ -269,7 +279,7 @@ def _localised(
         for base, dim in _row_dims(step, region.axis[step], region.rows).items():
             if dim is not None and base not in region.local:
                 readers[base] = readers.get(base, 0) + 1
-    kept = sum(v.nbytes for v in region.local)
+    kept = sum(v.nbytes for v in region.local if v in known.dim)
     again = sum(v.nbytes * (times - 1) for v, times in readers.items())  # read once from afar
     per_row = (kept + sum(v.nbytes for v in readers)) // region.rows
     if not kept + again or not per_row:

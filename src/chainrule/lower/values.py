@@ -8,7 +8,9 @@ notation, and broadcasting is a matter of access.  The kinds:
     product   a sum of products, by BLAS          reshape   the same numbers in the same order
     join      pieces stored side by side          scatter   elements written where positions say
     scan      each element made of the one before it along an axis
-    call      an op that the interpreter computes; `result` is one of several that it gives
+    routine   matrices factored or solved with, by LAPACK
+    call      an op that the interpreter computes
+    result    one of several arrays that a routine or a call gives
 
 A map reads each operand at an `Access`: per axis of the operand, which axis of the result it
 follows, from where, and how far apart.  Slices, transposes, broadcasting and sliding windows are
@@ -52,8 +54,8 @@ class Value:
 
     `line` is the user's, `name` what a reader calls it; `params` depends on the kind:
     map: the function; reduce: (function, axes); product: sizes; scan: (function, axis);
-    call: the node; join: whether its first operand lies below the pieces, the extents and regions
-    of these, and whether they are added.
+    routine: what is asked for; call: the node; join: whether its first operand lies below the
+    pieces, the extents and regions of these, and whether they are added.
     """
 
     __slots__ = ("args", "dims", "dtype", "kind", "line", "name", "number", "order", "params")
@@ -133,6 +135,8 @@ def program_text(outputs: list[Value]) -> str:
         extra = f" over {list(v.params[1])}" if v.kind == "reduce" else ""
         if v.kind == "call":
             what = f"call {v.params.op.name}"
+        if v.kind == "routine":
+            what = v.params.name
         if v.kind == "constant":
             what = f"constant {v.params}" if v.size == 1 else "constant array"
         lines.append(f"  %{v.number} = {what} {read}{extra}".ljust(48) + _spec_text(v))

@@ -121,6 +121,7 @@ qr_factors = rules(
     ],
     spec=_qr_spec,
     outputs=2,
+    lower=lambda b, a, mode: b.qr(a, mode),
     doc="Q and R of matrices with at least as many rows as columns.",
 )
 

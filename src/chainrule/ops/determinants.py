@@ -75,6 +75,11 @@ def _cofactor(a: Any) -> Any:
         return _scaled(phase, np.conj((u * _others(s)[..., None, :]) @ vh))
 
 
+def _cofactor_lowered(b: Any, a: Any) -> Any:
+    det = b.det(a)
+    return b.map("multiply", b.reshape(det, (*det.shape, 1, 1)), b.turned(b.inv(a)))
+
+
 def _cofactor_change(a: Any, along: Any) -> Any:
     """The derivative of the cofactors, from the products of all singular values but two.
 
@@ -88,6 +93,28 @@ def _cofactor_change(a: Any, along: Any) -> Any:
     on_diagonal = others @ np.diagonal(turned, axis1=-2, axis2=-1)[..., None]
     inside = on_diagonal * eye - others * transposed(turned)
     return _scaled(phase, np.conj(u) @ inside @ np.conj(vh))
+
+
+def _cofactor_change_lowered(b: Any, a: Any, along: Any) -> Any:
+    """As `_cofactor_change`; the products of all but two are taken over every triple."""
+    a, along = b.floats(a, along)
+    if 0 in a.shape or a.shape != along.shape:
+        return None
+    u, s, vh = b.svd(a, False)
+    phase = b.map("multiply", b.det(u), b.det(vh))
+    one, zero = b.constant(1, a.dtype), b.constant(0, a.dtype)
+    eye = np.eye(a.shape[-1], dtype=bool)
+    left_out = b.map("logical_or", b.held(eye[:, None, :]), b.held(eye[None]))
+    values = b.reshape(s, (*s.shape[:-1], 1, 1, s.shape[-1]))
+    others = b.reduce("prod", b.map("where", left_out, one, values), -1, False)
+    others = b.map("where", b.held(eye), zero, others)
+    turned = b.matmul(b.matmul(b.turned(u), along), b.turned(vh))
+    diagonal = b.diagonal(turned, 0, -2, -1)
+    on_diagonal = b.matmul(others, b.reshape(diagonal, (*diagonal.shape, 1)))
+    beside = b.map("multiply", others, b.turned(turned))
+    inside = b.map("subtract", b.map("where", b.held(eye), on_diagonal, zero), beside)
+    whole = b.matmul(b.matmul(u, inside), vh)
+    return b.map("multiply", b.reshape(phase, (*phase.shape, 1, 1)), whole)
 
 
 def _third(a: Any, t: Any, u: Any) -> Any:
@@ -134,6 +161,7 @@ cofactor_change = rules(
     ],
     spec=lambda a, u: Spec(a.shape, inexact(a, u)),
     doc="The derivative along u of the cofactors of a.",
+    lower=_cofactor_change_lowered,
 )
 cofactor = rules(
     "cofactor",
@@ -146,6 +174,7 @@ cofactor = rules(
     bad=lambda: [sample(np.ones((2, 3)))],
     spec=lambda a: square("cofactor", a),
     doc="The matrix of cofactors: ∂det(a)/∂a.",
+    lower=_cofactor_lowered,
 )
 
 det = rules(
@@ -158,6 +187,7 @@ det = rules(
     edges=singular_squares,
     bad=lambda: [sample(np.ones((2, 3))), sample(np.ones(3))],
     spec=lambda a: Spec(a.shape[:-2], square("det", a).dtype),
+    lower=lambda b, a: b.det(a),
     numpy=(np.linalg.det,),
 )
 
@@ -207,6 +237,7 @@ slogdet_pair = rules(
     bad=lambda: [sample(np.ones((2, 3)))],
     spec=_slogdet_spec,
     outputs=2,
+    lower=lambda b, a: b.slogdet(a),
     doc="The sign of the determinant and the logarithm of its absolute value.",
 )
 slogdet = composite(

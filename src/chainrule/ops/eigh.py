@@ -130,6 +130,7 @@ eigh_pair = rules(
     kinks=lambda a, UPLO: coinciding(np.linalg.eigvalsh(a, UPLO)) is not None,
     spec=_eigh_spec,
     outputs=2,
+    lower=lambda b, a, UPLO="L": b.eigh(a, UPLO),
     doc="Eigenvalues in ascending order, and eigenvectors, of the matrix in one triangle of a.",
 )
 

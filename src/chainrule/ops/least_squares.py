@@ -26,6 +26,21 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = None) 
     return np.linalg.pinv(a, hermitian=hermitian, **limits)
 
 
+def _pinv_lowered(
+    b: Any, a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = None
+) -> Any:
+    """V s⁻¹ Uᵀ, without the singular values that are small, as NumPy has it."""
+    limit = 1e-15 if rcond is None and rtol is None else rtol if rcond is None else rcond
+    if hermitian or not isinstance(limit, (int, float)) or 0 in a.shape:
+        return None
+    u, s, vh = b.svd(a, False)
+    least = b.map("multiply", b.constant(limit, s.dtype), b.reduce("max", s, -1, True))
+    one, zero = b.constant(1, s.dtype), b.constant(0, s.dtype)
+    inverse = b.map("where", b.map("greater", s, least), b.map("divide", one, s), zero)
+    scaled = b.map("multiply", b.reshape(inverse, (*inverse.shape, 1)), b.turned(u))
+    return b.matmul(b.turned(vh), scaled)
+
+
 def _pull_pinv(g: Any, a: Any, out: Any, hermitian: bool) -> Any:
     """−Pᴴ g Pᴴ + (1 − A P) gᴴ P Pᴴ + Pᴴ P gᴴ (1 − P A), with P the pseudo-inverse."""
     if hermitian:  # then NumPy reads the lower triangle
@@ -71,6 +86,7 @@ pinv = rules(
     spec=_pinv_spec,
     numpy=(np.linalg.pinv,),
     doc="The pseudo-inverse; its derivative holds while the rank stays the same.",
+    lower=_pinv_lowered,
 )
 
 

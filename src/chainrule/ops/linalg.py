@@ -100,6 +100,7 @@ inv = rules(
     samples=squares,
     bad=lambda: [sample(np.ones((2, 2))), sample(np.ones((2, 3))), sample(np.ones(3))],
     spec=lambda a: square("inv", a),
+    lower=lambda b, a: b.inv(a),
     numpy=(np.linalg.inv,),
 )
 
@@ -147,6 +148,7 @@ solve_system = rules(
     ],
     spec=_solve_spec,
     doc="The matrix x with a @ x = b.",
+    lower=lambda b, *xs: b.solve(*xs),
 )
 
 
@@ -292,6 +294,7 @@ triangular_solve = rules(
     samples=_triangles,
     spec=lambda a, b, lower, trans, unit_diagonal: _solve_spec(a, b),
     doc="The matrix x with op(a) @ x = b, where one triangle of a is read.",
+    lower=lambda b, x, y, **attrs: b.triangular_solve(x, y, **attrs),
 )
 TRANS = {"N": 0, "T": 1, "C": 2}
 
@@ -379,6 +382,7 @@ cholesky = rules(
     spec=lambda a, upper=False: square("cholesky", a),
     numpy=(np.linalg.cholesky,),
     doc="The Cholesky factor of the Hermitian matrix whose lower (or upper) triangle is read.",
+    lower=lambda b, a, upper=False: b.cholesky(a, upper),
 )
 
 

@@ -22,6 +22,7 @@ from chainrule.ops.define import ZERO, composite, rules
 
 WORD = np.dtype(np.uint64)
 KEY = Spec((2,), WORD)
+DIGITS = {np.dtype(np.float64): 53, np.dtype(np.float32): 24}
 SPLITTING = 1  # the highest word of the counter, of which a draw has 0
 
 
@@ -61,14 +62,16 @@ def _bits(key: Any, shape: Any = ()) -> Any:
 
 def _uniform(key: Any, shape: Any = (), dtype: Any = np.float64) -> Any:
     spec = _uniform_spec(key, shape, dtype)
-    digits = np.finfo(spec.dtype).nmant + 1
-    words = _words(key, spec.size) >> WORD.type(64 - digits)
-    return (words * 2.0**-digits).astype(spec.dtype, copy=False).reshape(spec.shape)
+    digits = DIGITS[spec.dtype]
+    words = _words(key, spec.size)
+    numbers = np.right_shift(words, WORD.type(64 - digits), out=words).astype(spec.dtype)
+    numbers *= 2.0**-digits
+    return numbers.reshape(spec.shape)
 
 
 def _uniform_spec(key: Any, shape: Any = (), dtype: Any = np.float64) -> Spec:
     _check_key("random_uniform", key)
-    if np.dtype(dtype) not in (np.float64, np.float32):
+    if np.dtype(dtype) not in DIGITS:
         raise DTypeError(f"random_uniform(dtype={dtype!r}): must be float64 or float32")
     return Spec(_sizes("random_uniform", shape), np.dtype(dtype))
 

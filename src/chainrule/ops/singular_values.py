@@ -271,6 +271,7 @@ svd_factors = rules(
     kinks=lambda a, full_matrices: _has_kink(np.linalg.svd(a, compute_uv=False)),
     spec=_svd_spec,
     outputs=3,
+    lower=lambda b, a, full_matrices: b.svd(a, full_matrices),
     doc="U, the singular values in descending order, and Vᴴ.",
 )
 

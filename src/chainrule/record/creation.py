@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.node import Line, Node
+from chainrule.core.node import Node, line_at
 from chainrule.core.op import OPS
 from chainrule.core.rule import rule_for
 from chainrule.errors import ArgumentError, ChainruleError, UnsupportedError
@@ -28,7 +28,7 @@ def with_line(create: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return create(*args, **kwargs)
         except ChainruleError as error:
-            shown = Line(*user_line()).shown()
+            shown = line_at(*user_line()).shown()
             if shown not in str(error):
                 error.args = (f"{create.__name__}: {error}\n  {shown}", *error.args[1:])
             raise

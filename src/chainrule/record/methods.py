@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.node import NO_ATTRS, Line
+from chainrule.core.node import NO_ATTRS, line_at
 from chainrule.core.op import OPS
 from chainrule.errors import ArgumentError, DTypeError, UnsupportedAttributeError
 from chainrule.ops import shape, structure
@@ -67,7 +67,7 @@ def _astype(
     if not np.can_cast(self.dtype, wanted, casting):
         raise DTypeError(
             f"astype: {self.dtype.name} cannot be cast to {wanted.name} with casting={casting!r}.\n"
-            f"  {Line(*user_line()).shown()}"
+            f"  {line_at(*user_line()).shown()}"
         )
     return structure.astype(self, dtype=wanted)
 
@@ -96,7 +96,7 @@ def _refuse_flattening(name: str, axis: Any) -> None:
     if axis is None:
         raise ArgumentError(
             f"x.{name}(axis=None) would flatten x in place; np.{name}(x, axis=None) returns the "
-            f"flat array.\n  {Line(*user_line()).shown()}"
+            f"flat array.\n  {line_at(*user_line()).shown()}"
         )
 
 

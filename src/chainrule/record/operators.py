@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.node import NO_ATTRS, Line
+from chainrule.core.node import NO_ATTRS, line_at
 from chainrule.core.op import Op
 from chainrule.core.rule import Rule, rule_for
 from chainrule.errors import ArgumentError, DTypeError
@@ -124,13 +124,13 @@ def in_place_operator(op: Op) -> Any:
         if changed.shape != self.shape:
             raise ArgumentError(
                 f"in-place {op.name} of shapes {self.shape} and {np.shape(other)} "
-                f"would change the shape to {changed.shape}\n  {Line(*user_line()).shown()}"
+                f"would change the shape to {changed.shape}\n  {line_at(*user_line()).shown()}"
             )
         if changed.dtype != self.dtype:
             if not np.can_cast(changed.dtype, self.dtype, "same_kind"):
                 raise DTypeError(
                     f"in-place {op.name} would cast {changed.dtype.name} to {self.dtype.name} and "
-                    f"lose a part of it; write `y = y ∘ v`.\n  {Line(*user_line()).shown()}"
+                    f"lose a part of it; write `y = y ∘ v`.\n  {line_at(*user_line()).shown()}"
                 )
             changed = changed.astype(self.dtype)
         if hasattr(self, "_base") and stores_item(sys._getframe(1)):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chainrule.core.node import Line
+from chainrule.core.node import line_at
 from chainrule.core.op import OPS, Op, Partials
 from chainrule.core.rule import rule_for
 from chainrule.errors import ChainruleError, DetachError, UnsupportedError
@@ -105,7 +105,7 @@ def _refuse_destination(ufunc: np.ufunc, method: str, kwargs: dict[str, Any]) ->
     if method != "reduce" and kwargs.pop("where", True) is not True:
         raise UnsupportedError(
             f"np.{ufunc.__name__} on a Variable does not take where=…: the other lanes would hold "
-            f"nothing.\n  {Line(*user_line()).shown()}\n"
+            f"nothing.\n  {line_at(*user_line()).shown()}\n"
             f"  use np.where(mask, np.{ufunc.__name__}(x), otherwise)."
         )
     if any(o is not None for o in kwargs.pop("out", ())):
@@ -115,7 +115,7 @@ def _refuse_destination(ufunc: np.ufunc, method: str, kwargs: dict[str, Any]) ->
 def lost_in_array(name: str) -> DetachError:
     return DetachError(
         f"{name} cannot write its result into an existing array: a gradient would be lost.\n"
-        f"  {Line(*user_line()).shown()}\n"
+        f"  {line_at(*user_line()).shown()}\n"
         "  assign the result instead: `a += x` on an ndarray becomes `a = a + x`."
     )
 
@@ -242,7 +242,7 @@ def as_our_call(
             raise UnsupportedError(
                 f"{_qualified(func)} on a Variable does not take {name}={value!r} "
                 f"(it takes {accepted}).\n"
-                f"  {Line(*user_line()).shown()}"
+                f"  {line_at(*user_line()).shown()}"
             )
     return inputs, ours
 
@@ -284,7 +284,7 @@ def unsupported(name: str) -> UnsupportedError:
     close = get_close_matches(name.rsplit(".", 1)[-1], known, n=1, cutoff=0.4)
     nearest = f"; the nearest supported function is {close[0]}" if close else ""
     return UnsupportedError(
-        f"{name} is not supported on a Variable{nearest}.\n  {Line(*user_line()).shown()}\n"
+        f"{name} is not supported on a Variable{nearest}.\n  {line_at(*user_line()).shown()}\n"
         "  cr.OPS lists every supported function; cr.Function makes your own; x.value computes\n"
         "  without a gradient."
     )

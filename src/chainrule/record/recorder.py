@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chainrule.core.node import Line, Node
+from chainrule.core.node import Node, line_at
 from chainrule.core.op import Op, Partials
 from chainrule.core.parts import OBJECT
 from chainrule.core.rule import rule_for
@@ -195,7 +195,7 @@ def located(
     error: ChainruleError, op: Op, args: Sequence[Any], line: tuple[Any, int]
 ) -> ChainruleError:
     """The same error with the user's line and the operands added to its message."""
-    shown = Line(*line).shown()
+    shown = line_at(*line).shown()
     if shown in str(error):
         return error
     what = "" if str(error).startswith(op.name) else f"{op.name}: "
@@ -209,7 +209,7 @@ def translated(
 ) -> Exception:
     """A NumPy error as ours: the op, the shapes, the user's line, and NumPy's reason."""
     if isinstance(error, FloatingPointError):  # asked for by np.errstate, and to be caught as such
-        error.add_note(f"{op.name} at {Line(*line).shown()}")
+        error.add_note(f"{op.name} at {line_at(*line).shown()}")
         return error
     try:
         if op.expand is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.late import late
-from chainrule.core.node import NO_ATTRS, Leaf, Line, Node, make_leaf
+from chainrule.core.node import NO_ATTRS, Leaf, Line, Node, line_at, make_leaf
 from chainrule.core.op import OPS, Op
 from chainrule.core.rule import rule_for
 from chainrule.errors import DetachError, DTypeError, UnsupportedError, ViewWriteError
@@ -165,7 +165,7 @@ class Variable:
         if isinstance(value, Variable) and self.dtype.kind in "iub" and value.dtype.kind in "fc":
             raise DetachError(
                 f"a {value.dtype.name} Variable assigned into one of {self.dtype.name} would lose "
-                f"its gradient.\n  {Line(*user_line()).shown()}\n  use y.astype(float)."
+                f"its gradient.\n  {line_at(*user_line()).shown()}\n  use y.astype(float)."
             )
         try:
             template, arrays = indexing.split_index(index)
@@ -206,7 +206,7 @@ class Variable:
             raise ViewWriteError(
                 f"cannot {what} a view of a Variable: the array it was taken from would not see "
                 "it.\n"
-                f"  {Line(*user_line()).shown()}\n"
+                f"  {line_at(*user_line()).shown()}\n"
                 "  write to the whole array (y[1:][0] = v becomes y[1] = v), or take a copy\n"
                 "  first: v = v.copy()."
             )
@@ -235,7 +235,7 @@ class Variable:
             return np.array(self._value, dtype)
         frame = user_frame()
         if frame.f_globals.get("__name__", "").startswith("numpy.ma"):
-            raise DTypeError(f"{MASKED}\n  {Line(*user_line()).shown()}")
+            raise DTypeError(f"{MASKED}\n  {line_at(*user_line()).shown()}")
         if frame.f_code.co_code[frame.f_lasti] in STORE_ITEM:
             self._refuse_detaching("array")
         if self.dtype.kind == "c":
@@ -262,7 +262,7 @@ class Variable:
             return self._value.__index__()  # type: ignore[no-any-return]
         raise DTypeError(
             f"a {self.dtype.name} Variable cannot be used as an index or a length.\n"
-            f"  {Line(*user_line()).shown()}\n"
+            f"  {line_at(*user_line()).shown()}\n"
             "  cr.trace and cr.check_grads make a leaf of every number they are given: pass this\n"
             "  one as a constant, lambda x: f(x, 3)."
         )
@@ -298,7 +298,7 @@ class Variable:
         inside_numpy = frame.f_globals.get("__name__", "").startswith("numpy")
         if self.dtype.kind not in "fc" or not (stores or inside_numpy or current.get().inside):
             return
-        line = Line(*user_line()).shown()
+        line = line_at(*user_line()).shown()
         if stores:
             raise DetachError(
                 "a Variable cannot be assigned into a plain ndarray: its gradient would be lost.\n"

@@ -1,4 +1,4 @@
-"""BLAS as machine code finds it: addresses that SciPy exports, each call on one thread.
+"""BLAS and LAPACK as machine code finds them: SciPy exports addresses; each call on one thread.
 
 We hand out chunks to threads ourselves.  Threads of BLAS's own would be too many, and would round
 differently for every number of them.
@@ -9,40 +9,41 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import cache
+from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
 from typing import Any
 
 from chainrule.lower.products import ONE_THREAD, ROUTINES
+from chainrule.lower.routines import FACTORING
 from chainrule.run.machine import Machine
 
 PREFIXES = ("scipy_openblas", "openblas")
 SUFFIXES = ("", "64_")
+OF_BLAS = ("gemm", "trsm", "trsv")
 
 
 @cache
-def _exported_blas() -> Any:
-    """SciPy's module of BLAS routines, without the rest of scipy.linalg: 30 ms in place of 400."""
+def _exported(library: str) -> Any:
+    """The routines of one of SciPy's modules, without the rest of scipy.linalg: 30 ms, not 400."""
     import scipy
 
-    name = "scipy.linalg.cython_blas"
+    name = f"scipy.linalg.{library}"
     spec = PathFinder.find_spec(name, [str(Path(scipy.__file__).parent / "linalg")])
     if name in sys.modules or spec is None or spec.loader is None:
-        from scipy.linalg import cython_blas
-
-        return cython_blas
+        return import_module(name).__pyx_capi__
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     # Left there, a later `import scipy.linalg.cython_blas` would not enter it into scipy.linalg.
     sys.modules.pop(name, None)
-    return module
+    return module.__pyx_capi__
 
 
 @cache
 def _address(routine: str) -> int:
-    """The address of a BLAS routine that SciPy exports."""
-    capsule = _exported_blas().__pyx_capi__[routine]
+    """The address of a routine that SciPy exports."""
+    capsule = _exported(_library(routine))[routine]
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
@@ -51,6 +52,19 @@ def _address(routine: str) -> int:
     found = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
     assert isinstance(found, int)
     return found
+
+
+def _library(routine: str) -> str:
+    return "cython_blas" if routine[1:] in OF_BLAS else "cython_lapack"
+
+
+@cache
+def exported(routine: str) -> bool:
+    """Whether SciPy exports a routine."""
+    try:
+        return routine in _exported(_library(routine))
+    except ImportError:
+        return False
 
 
 @cache
@@ -82,7 +96,7 @@ def _on_one_thread() -> Machine:
 
 def blas_imports(text: str) -> dict[str, int]:
     """The addresses that the text of a module refers to."""
-    found = {name: _address(name[3:]) for name in ROUTINES.values() if name in text}
+    found = {name: _address(name[3:]) for name in (*ROUTINES.values(), *FACTORING) if name in text}
     if found:
         quiet = _on_one_thread()
         found |= {name: quiet.address(name) for name in ("cr_one_thread", "cr_threads_back")}

@@ -23,6 +23,7 @@ from chainrule.record.outside import watch
 from chainrule.record.specialise import Recording, same_recording, specialised
 from chainrule.record.state import current
 from chainrule.record.variable import Variable
+from chainrule.run.blas import exported
 from chainrule.run.contents import Contents
 from chainrule.run.direct import DYNAMIC, MISS, NUMPY, alike, direct_call
 from chainrule.run.program import Executable
@@ -40,8 +41,9 @@ class Variant:
         donated: Sequence[int] = (),
         recorded: float = 0.0,
         reassociate: bool = False,
-        triangular: bool = True,
+        usual: bool = True,
     ):
+        """The `usual` program may miss where something rare is met; the other is slower."""
         start = perf_counter()
         self.recording = recording
         self.objects = objects  # among the arguments, as they were
@@ -49,18 +51,17 @@ class Variant:
         guards = [g.node for g in recording.guards]
         self.optimised = optimised(recording.graph, guards, recording.constants, reassociate)
         graph = self.optimised.graph
-        self.program = Program(graph, self.optimised.constants, triangular)
-        self.triangular = triangular
+        routines = exported if usual else None
+        self.program = Program(graph, self.optimised.constants, usual, routines)
+        self.usual = usual
         live = {n: recording.live[n] for n in graph.captured if n in recording.live}
         self.live = list(live.values())
         self.live_forms = [(n.shape, n.dtype) for n in live]
         self.expected = [g.value for g in recording.guards]
-        self.expected += [
-            np.array(False) for _ in (*self.program.forbidden, *self.program.infinite)
-        ]
+        self.expected += [np.array(False) for _ in (*self.program.forbidden, *self.program.rare)]
         self.count = len(recording.graph.outputs)
         self.run = Executable(self.program)
-        self.direct = direct_call(self, given, donated) if self.run.builtin is not None else None
+        self.direct = direct_call(self, given, donated) if self.run.entry is not None else None
         self.seconds = {"recording": recorded, "compiling": perf_counter() - start}
 
     def __call__(self, leaves: list[np.ndarray]) -> Any:
@@ -79,13 +80,13 @@ class Variant:
         """The result of the call that was recorded: whatever the guards say, this is its path.
 
         What Python read then was rounded by NumPy; what is compared with it later will be rounded
-        as here.  MISS where known zeros must not be left out, since they meet an infinity.
+        as here.  MISS where something rare is met: another program is needed.
         """
         outputs = self._outputs(leaves)
         for expected, found in zip(self.expected, outputs[self.count :], strict=True):
             if expected.dtype.kind in "fc":
                 expected[...] = found
-        end = len(outputs) - len(self.program.infinite)
+        end = len(outputs) - len(self.program.rare)
         if any(map(np.any, outputs[end:])):
             return MISS
         if any(map(np.any, outputs[end - len(self.program.forbidden) : end])):
@@ -135,7 +136,7 @@ class Compiled:
                 return found
         if len(kwargs) > 1:  # in the order of their leaves
             kwargs = dict(sorted(kwargs.items()))
-        leaves, key = _form(args, kwargs)
+        leaves, key = leaves_and_key(args, kwargs)
         if leaves is None:  # being differentiated or recorded: what is compiled is what f does
             return self.f(*args, **kwargs)
         variants = self.variants
@@ -181,13 +182,13 @@ class Compiled:
         made = recording, every, objects, contents, self.donate, spent, self.reassociate
         known = variants.setdefault(key, [])
         found = MISS
-        if not any(v.program.infinite and same_recording(v.recording, recording) for v in known):
+        if not any(v.program.rare and same_recording(v.recording, recording) for v in known):
             variant = Variant(*made)
             found = variant.first(leaves)
             known.insert(0, variant)
             self._prefer(variant, variants)
         if found is MISS:
-            known.append(Variant(*made, triangular=False))
+            known.append(Variant(*made, usual=False))
             found = known[-1].first(leaves)
         for node in recording.graph.nodes:  # the arrays of this call are as large as its batch
             node.forget()
@@ -196,10 +197,10 @@ class Compiled:
     def _prefer(self, variant: Variant, variants: Variants) -> None:
         """Try this path first, unless something outside was rebound meanwhile.
 
-        One that is there for infinities alone is tried last, since it is slower.
+        One that is there for what is rare is tried last, since it is slower.
         """
         with self._lock:
-            if variants is self.variants and variant.triangular:
+            if variants is self.variants and variant.usual:
                 self.direct = variant.direct
 
     @staticmethod
@@ -232,9 +233,10 @@ class Compiled:
 
     report = late("chainrule.view.compiled", "report_text")
     ir = late("chainrule.view.compiled", "ir_text")
+    profile = late("chainrule.view.profile", "profile_text")
 
 
-def _form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | None, Any]:
+def leaves_and_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | None, Any]:
     """The arrays among the arguments, and a key of everything else."""
     values, structure = flatten((args, kwargs) if kwargs else args)
     leaves: list[np.ndarray] = []

@@ -55,10 +55,10 @@ class _Text:
     """The text of one such function in the making, and the objects its names stand for."""
 
     def __init__(self, variant: Variant):
-        assert variant.run.builtin is not None
+        assert variant.run.entry is not None
         self.variant = variant
         self.scope: dict[str, Any] = {
-            "entry": variant.run.builtin, "empty": np.empty, "MISS": MISS, "alike": alike,
+            "entry": variant.run.entry, "empty": np.empty, "MISS": MISS, "alike": alike,
             "memory": variant.run,  # code, arena and constants must outlive this function
         }  # fmt: skip
         self.checks: list[str] = []

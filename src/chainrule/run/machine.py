@@ -24,7 +24,7 @@ def _llvm() -> Any:
         import llvmlite.binding as llvm
     except ImportError:
         raise UnsupportedError(
-            "cr.compile needs llvmlite: pip install 'chainrule[jit]'.  Without it the same "
+            "cr.compile needs llvmlite: pip install llvmlite.  Without it the same "
             "functions run interpreted."
         ) from None
     llvm.initialize_native_target()
@@ -67,9 +67,9 @@ def optimised(text: str) -> Any:
 @cache
 def _made_with() -> tuple[str, ...]:
     """Everything beside its text that machine code depends on."""
+    llvm = _llvm()  # first, as its error says what to install
     import llvmlite
 
-    llvm = _llvm()
     return (
         sys.modules["chainrule"].__version__,
         llvmlite.__version__,

@@ -40,14 +40,43 @@ class Executable:
         memory = self.module.memory
         self.constants = [np.ascontiguousarray(v.params, v.dtype) for v in memory.constants]
         self.shapes: list[tuple[Shape, Any]] = [(r.shape, r.dtype) for r in program.results]
+        given = zip(program.shapes, program.inputs, strict=True)
+        self.forms = [*((shape, v.dtype) for shape, v in given), *self.shapes]
         self.free: list[Workspace] = []
         self.builtin: Any = None
         if direct and layout_is_known():
             self._space = Workspace(self)  # Python runs one such call at a time
             self.builtin = builtin(self.machine.address("entry"), self._space.table)
 
+    @property
+    def entry(self) -> Any:
+        """The short way in: a function of inputs and outputs; whether it has filled these."""
+        return self._filled if self.module.calls and layout_is_known() else self.builtin
+
     def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         outputs = [np.empty(shape, dtype) for shape, dtype in self.shapes]
+        self._run(inputs, outputs)
+        return outputs
+
+    def _filled(self, *given: Any) -> bool:
+        """As the machine code's own entry, of a program with steps that are interpreted."""
+        arrays = [np.asarray(a) if type(a) in (float, np.float64) else a for a in given]
+        count = len(arrays) - len(self.shapes)
+        for array, (shape, dtype) in zip(arrays, self.forms, strict=True):
+            if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype:
+                return False
+        inputs, outputs = arrays[:count], arrays[count:]
+        if not all(a.flags.c_contiguous and a.flags.aligned for a in inputs):
+            return False
+        if not all(a.flags.carray for a in outputs):
+            return False
+        try:
+            self._run(inputs, outputs)
+        except ChainruleError:  # it may not be the path; if it is, recording it raises
+            return False
+        return True
+
+    def _run(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         try:
             space = self.free.pop()
         except IndexError:
@@ -60,7 +89,6 @@ class Executable:
         space.arrays = []  # they are the caller's, to keep or to drop
         if self.builtin is None or self.module.memory.arena <= SMALL:
             self.free.append(space)
-        return outputs
 
 
 class Workspace:

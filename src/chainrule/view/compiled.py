@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrule.core.text import graph_text
 from chainrule.lower.cost import flops, moved
-from chainrule.lower.fuse import Called, Piece, Product, Scan, Scatter, Taped, root
+from chainrule.lower.fuse import Called, Factored, Piece, Product, Scan, Scatter, Taped, root
 from chainrule.lower.loops import Nest
 from chainrule.lower.memory import reads_and_writes
 from chainrule.lower.products import operands_of
@@ -38,7 +38,7 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
     )
     steps, work, traffic = [], 0, 0
     for k, step in enumerate(module.plan.steps):
-        text = _step_text(k, step, module.nests.get(f"step{k}"))
+        text = step_text(k, step, module.nests.get(f"step{k}"))
         f, b = flops(step), moved(step)
         region = next((r for r in module.plan.regions if r.first <= k <= r.last), None)
         if region is not None:
@@ -61,7 +61,7 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
         f"  guards      {len(variant.expected)}",
         *_rewrites_text(variant.optimised),
         *steps,
-        f"  in all      {_amount(work)} flops, {_amount(traffic)}B moved",
+        f"  in all      {_amount(work).rstrip()} flops, {_amount(traffic)}B moved",
         f"  memory      {_amount(memory.arena + used * memory.local)}B beside inputs and outputs",
         f"  compiled in {seconds}",
     ]
@@ -88,7 +88,7 @@ def _optimised_text(variant: Variant) -> str:
     return f"{text}\n  return {results}" + (f"\n  guards {guards}" if guards else "")
 
 
-def _step_text(k: int, step: Any, nest: Nest | None) -> str:
+def step_text(k: int, step: Any, nest: Nest | None) -> str:
     head = f"  step {k}".ljust(12)
     if isinstance(step, Called):
         if isinstance(step, Taped):
@@ -100,6 +100,10 @@ def _step_text(k: int, step: Any, nest: Nest | None) -> str:
         how = "in registers" if operands_of(step.value).matrices.fit else "BLAS"
         part = f", triangular: computes {step.share:.0%} of it" if step.share < 1 else ""
         return f"{head}product {each}({rows}, {summed}) · ({summed}, {columns}), {how}{part}"
+    if isinstance(step, Factored):
+        asked = step.value.params
+        each = f"{asked.batch:,} × " if step.stack > 1 else ""
+        return f"{head}LAPACK: {each}{asked.name}"
     if isinstance(step, Scatter):
         return f"{head}scatter of {step.value.args[1][0].size:,} elements, in order"
     if isinstance(step, Scan):

@@ -185,7 +185,8 @@ def _paths(explanation: Explanation, names: _Names) -> Iterator[Styled]:
     if not count:
         return
     several = "path" if count == 1 else "paths"
-    how = ", all shown" if len(paths) == count else f", the {len(paths)} heaviest"
+    few = "" if len(paths) == 1 else f"{len(paths)} "
+    how = ", all shown" if len(paths) == count else f", the {few}heaviest"
     if not explanation.exact and paths:
         how += " of those tried"
     yield [(f"{counted(count)} {several}{how if count > 1 else ''}", "heading")]
@@ -204,7 +205,8 @@ def _paths(explanation: Explanation, names: _Names) -> Iterator[Styled]:
     if left and paths:
         rest = explanation.rest
         share = percent(1.0 - paths[-1].covered)
-        rows.append([(f"the other {counted(left)}", "dim"), (number(rest), "adjoint")])
+        others = "path" if left == 1 else counted(left)
+        rows.append([(f"the other {others}", "dim"), (number(rest), "adjoint")])
         rows[-1] += [(share, "dim"), ("", "dim")]
     yield from _aligned(rows)
 

@@ -52,7 +52,7 @@ def assigned_name(node: Node) -> str | None:
     """The name to the left of `=` when this node is the whole right-hand side of an assignment."""
     line = node.line
     if not isinstance(line, Line):
-        return None
+        return getattr(line, "assigned", None)  # a part of a formula knows it
     first, last, start, end = line.positions
     raw = linecache.getline(line.file, line.number).encode()
     text = raw.strip()

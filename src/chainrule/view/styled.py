@@ -47,9 +47,9 @@ def rich_of(lines: Iterable[Styled]) -> Any:
     )
 
 
-def say(lines: Iterable[Styled]) -> None:
+def say(lines: Iterable[Styled], colour: bool = True) -> None:
     """Print to standard output: in colour with rich in a terminal, else as plain text."""
-    if sys.stdout.isatty():
+    if colour and sys.stdout.isatty():
         try:
             from rich.console import Console
         except ImportError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from chainrule.core.op import Gate, Multilinear, Op, Partials
 from chainrule.core.rule import parameters_of
 from chainrule.diff.run import Run
 from chainrule.view.labels import labels_of
+from chainrule.view.styled import Styled, plain_of
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Row:
     gate: str
 
 
+STYLES = {"order": "dim", "value": "value", "adjoint": "adjoint", "gate": "dim"}
 HEADINGS = Row(
     "order",
     "node",
@@ -108,19 +111,18 @@ def gate_of(op: Op) -> str:
 
 def table_text(run: Run) -> str:
     """The table as plain text, aligned, numbers to the right."""
+    return "\n".join(plain_of(line) for line in table_lines(run))
+
+
+def table_lines(run: Run) -> Iterator[Styled]:
+    """The table in styled pieces, a heading first."""
     rows = [HEADINGS, *rows_of(run)]
-    names = [n for n in Row.__dataclass_fields__ if n != "terms"]
-    names.insert(names.index("gate"), "terms")
-    if not any(r.gate for r in rows[1:]):
-        names.remove("gate")
+    names = [n for n in Row.__dataclass_fields__ if n != "gate" or any(r.gate for r in rows[1:])]
     width = {n: max(len(getattr(r, n)) for r in rows) for n in names}
-    right = {"value", "adjoint"}
-
-    def line(row: Row) -> str:
-        cells = [
-            getattr(row, n).rjust(width[n]) if n in right else getattr(row, n).ljust(width[n])
-            for n in names
-        ]
-        return ("  " + "   ".join(cells)).rstrip()
-
-    return "\n".join(line(r) for r in rows)
+    for row in rows:
+        line: Styled = [("  ", "")]
+        for n in names:
+            text, style = getattr(row, n), STYLES.get(n, "")
+            text = text.rjust(width[n]) if n in ("value", "adjoint") else text.ljust(width[n])
+            line += [(text, "heading" if row is HEADINGS else style), ("   ", "")]
+        yield line
