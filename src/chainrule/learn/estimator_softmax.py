@@ -98,16 +98,16 @@ class SoftmaxRegression(NetworkClassifier):
         known = _known(columns, labels, weights, shape[0])
         penalty = (self.alpha / 2 * columns.penalty).astype(weights.dtype)
         start = self._scaled_parameters(columns) if again else np.zeros(shape, weights.dtype)
-        is_sparse = sparse.issparse(columns.data)
         pays = labels.size * shape[0] >= SCORES_THAT_PAY if self.compile == "auto" else self.compile
+        compile = bool(pays) and not sparse.issparse(columns.data)
         found = minimise(
-            _loss_of_sparse(columns) if is_sparse else _loss,
+            _loss if compile else _loss_of(columns),
             start,
-            *(() if is_sparse else (columns.data,)),
+            *((columns.data,) if compile else ()),
             weights,
             known,
             penalty,
-            compile=bool(pays) and not is_sparse,
+            compile=compile,
             iterations=self.max_iter,
             gtol=self.tol,
             ftol=8 * np.finfo(weights.dtype).eps,
@@ -162,19 +162,24 @@ def _scaled(examples: Examples, intercept: bool) -> Columns:
     """
     x, dtype = examples.x, examples.x.dtype
     weights = examples.weights / examples.weights.sum()
-    is_sparse = sparse.issparse(x)
-    shift = weights @ x if intercept else np.zeros(x.shape[1], dtype)
-    squares = weights @ (x.multiply(x) if is_sparse else np.square(x - shift))
-    if is_sparse:
-        squares = squares - np.square(shift)
+    features, ones = x.shape[1], np.ones((int(intercept), x.shape[0]), dtype)
+    shift = weights @ x if intercept else np.zeros(features, dtype)
+    if sparse.issparse(x):
+        squares = weights @ x.multiply(x) - np.square(shift)
+    else:
+        # In C order: an array in another one is copied at each recording, to see if it changes.
+        data = np.empty((features + len(ones), x.shape[0]), dtype)
+        np.subtract(x.T, shift[:, None], out=data[:features])
+        data[features:] = ones
+        squares = np.square(data[:features]) @ weights
     scale = np.where(squares > 0, squares, 1).astype(dtype) ** 0.25
-    ones = np.ones((1 if intercept else 0, x.shape[0]), dtype)
     penalty = np.append(1 / np.square(scale), np.zeros(len(ones)))
-    if is_sparse:
+    if sparse.issparse(x):
         scaled = (sparse.csr_array(x) @ sparse.diags_array(1 / scale)).T
         data = sparse.csc_array(sparse.vstack([scaled, sparse.csr_array(ones)]), dtype=dtype)
-        return Columns(data, shift, scale, penalty)
-    return Columns(np.concatenate([((x - shift) / scale).T, ones]), shift, scale, penalty)
+    else:
+        data[:features] /= scale[:, None]
+    return Columns(data, shift, scale, penalty)
 
 
 def _known(columns: Columns, labels: np.ndarray, weights: np.ndarray, classes: int) -> np.ndarray:
@@ -203,8 +208,11 @@ def _linear(theta: Any, known: Any, penalty: Any) -> Any:
     return np.sum(theta * (penalty * theta - known))
 
 
-def _loss_of_sparse(columns: Columns) -> Any:
-    """The same for sparse data, a constant of the product; what they are shifted by stays apart."""
+def _loss_of(columns: Columns) -> Any:
+    """The same where nothing is compiled: the data are a constant, which nobody else can change.
+
+    They need not be watched, which takes a fifth of the time.  Sparse ones are shifted here.
+    """
     data, features = columns.data, len(columns.scale)
     offset = columns.shift / columns.scale
 
@@ -220,7 +228,9 @@ def _loss_of_sparse(columns: Columns) -> Any:
             return g @ data.T
 
     def loss(theta: Any, weights: Any, known: Any, penalty: Any) -> Any:
-        scores = Product.apply(theta) - (theta[:, :features] @ offset)[:, None]
+        scores = Product.apply(theta)
+        if sparse.issparse(data):
+            scores = scores - (theta[:, :features] @ offset)[:, None]
         return np.sum(weights * cr.logsumexp(scores, axis=0)) + _linear(theta, known, penalty)
 
     return loss
