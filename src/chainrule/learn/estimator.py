@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-import chainrule as cr
+from chainrule import log_softmax, softmax
 from chainrule.core.containers import map_leaves
 from chainrule.errors import ArgumentError
 from chainrule.learn.estimator_network import (
@@ -229,11 +229,11 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities of the classes, exact also where these vanish."""
-        return cr.log_softmax(self._predicted(X), axis=-1)
+        return log_softmax(self._predicted(X), axis=-1)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, in the order of `classes_`."""
-        return cr.softmax(self._predicted(X), axis=-1)
+        return softmax(self._predicted(X), axis=-1)
 
     def _encoded(
         self, y: Any, weights: np.ndarray, dtype: Any, first: bool, classes: Any = None

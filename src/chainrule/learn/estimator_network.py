@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import chainrule as cr
+from chainrule import NonFiniteLoss, log_softmax, sigmoid
 from chainrule.learn.initialise import glorot, he
 from chainrule.learn.layers import init_linear, linear
 from chainrule.learn.optimisers import Optimiser, adam, momentum
@@ -22,7 +22,7 @@ from chainrule.learn.step import make_step
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "relu": lambda x: np.maximum(x, 0.0),
     "tanh": np.tanh,
-    "logistic": lambda x: cr.sigmoid(x),
+    "logistic": sigmoid,
     "identity": lambda x: x,
 }
 OPTIMISERS: dict[str, Callable[[float], Optimiser]] = {"adam": adam, "momentum": momentum}
@@ -57,7 +57,7 @@ class Network(NamedTuple):
         """Σ weights · (cross-entropy, or mean squared error, of a row) + decay · Σ weights²."""
         found = self.outputs(parameters, x)
         if self.classifies:
-            each = -np.take_along_axis(cr.log_softmax(found, axis=-1), targets, axis=-1)[:, 0]
+            each = -np.take_along_axis(log_softmax(found, axis=-1), targets, axis=-1)[:, 0]
         else:
             each = np.mean(np.square(found - targets), axis=-1)
         squares = [np.sum(np.square(layer["weights"])) for layer in parameters]
@@ -122,7 +122,7 @@ def epochs(
             parameters, state, value = step(parameters, state, *batch, decay)
             total += float(value) * len(rows)
         if not np.isfinite(total):
-            raise cr.NonFiniteLoss(
+            raise NonFiniteLoss(
                 f"the loss became {total}: scale the columns of X, as by StandardScaler, or lower "
                 f"learning_rate_init={settings.rate}",
                 parameters,

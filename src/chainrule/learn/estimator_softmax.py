@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-import chainrule as cr
+from chainrule import Function, logsumexp
 from chainrule.errors import ArgumentError
 from chainrule.learn.estimator import NetworkClassifier, warn_of_limit
 from chainrule.learn.estimator_network import Examples
@@ -91,6 +91,10 @@ class SoftmaxRegression(NetworkClassifier):
             return super()._fit(examples, again)
         if self.early_stopping:
             raise ArgumentError('early_stopping needs solver="sgd": "lbfgs" ends where it is flat')
+        return self._fit_at_once(examples, again)
+
+    def _fit_at_once(self, examples: Examples, again: bool) -> None:
+        """L-BFGS on all rows."""
         columns = _scaled(examples, self.fit_intercept)
         weights = examples.weights / examples.weights.sum()
         labels = examples.targets[:, 0]
@@ -119,7 +123,6 @@ class SoftmaxRegression(NetworkClassifier):
         self._restart()
         self.n_iter_, self.loss_curve_ = max(found.iterations, 1), list(found.values)
         self.loss_ = found.value
-        return None
 
     def _scaled_parameters(self, columns: Columns) -> np.ndarray:
         """Where a warm start begins."""
@@ -201,7 +204,7 @@ def _loss(theta: Any, data: Any, weights: Any, known: Any, penalty: Any) -> Any:
     The scores of the labels are linear in θ, and their sum is Σ known · θ.  Scores are (classes,
     rows): sums over few classes run along the rows.
     """
-    return np.sum(weights * cr.logsumexp(theta @ data, axis=0)) + _linear(theta, known, penalty)
+    return np.sum(weights * logsumexp(theta @ data, axis=0)) + _linear(theta, known, penalty)
 
 
 def _linear(theta: Any, known: Any, penalty: Any) -> Any:
@@ -216,7 +219,7 @@ def _loss_of(columns: Columns) -> Any:
     data, features = columns.data, len(columns.scale)
     offset = columns.shift / columns.scale
 
-    class Product(cr.Function):
+    class Product(Function):
         """θ @ data."""
 
         @staticmethod
@@ -231,6 +234,6 @@ def _loss_of(columns: Columns) -> Any:
         scores = Product.apply(theta)
         if sparse.issparse(data):
             scores = scores - (theta[:, :features] @ offset)[:, None]
-        return np.sum(weights * cr.logsumexp(scores, axis=0)) + _linear(theta, known, penalty)
+        return np.sum(weights * logsumexp(scores, axis=0)) + _linear(theta, known, penalty)
 
     return loss
