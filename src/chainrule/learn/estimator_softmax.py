@@ -21,10 +21,10 @@ SCORES_THAT_PAY = 400_000
 class SoftmaxRegression(NetworkClassifier):
     """Linear scores, mean cross-entropy + alpha/2 · Σ coef², the intercepts left out of the sum.
 
-    - `solver`: "lbfgs" uses all rows at once and ends when no entry of the gradient is above `tol`,
-      or after `max_iter` iterations. "sgd" takes mini-batch steps with momentum 0.9; it ends after
-      `max_iter` epochs, or when the loss fell by less than `tol` in `n_iter_no_change` of them.
-      `partial_fit` always takes such steps.
+    - `solver`: "lbfgs" uses all rows at once, in columns scaled inside, and ends when no entry of
+      the gradient there is above `tol`, or after `max_iter` iterations. "sgd" takes mini-batch
+      steps with momentum 0.9; it ends after `max_iter` epochs, or when the loss fell by less than
+      `tol` in `n_iter_no_change` of them. `partial_fit` always takes such steps.
     - `batch_size`, `learning_rate_init`, `early_stopping`, `validation_fraction` are for "sgd": see
       NeuralClassifier.
     - `class_weight`: {class: weight} or "balanced".
