@@ -29,7 +29,11 @@ SGD = {"solver": "sgd", "learning_rate_init": 0.1, "max_iter": 30, "random_state
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 each_classifier = pytest.mark.parametrize(
     "model",
-    [learn.SoftmaxRegression(), learn.SoftmaxRegression(**SGD), learn.NeuralClassifier(**QUICK)],
+    [
+        learn.SoftmaxRegression(learning_rate_init=0.1, random_state=0),
+        learn.SoftmaxRegression(**SGD),
+        learn.NeuralClassifier(**QUICK),
+    ],
     ids=["lbfgs", "sgd", "network"],
 )
 each_form = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])

@@ -27,7 +27,6 @@ def test_scikit_learn_check(estimator, check):
     [
         learn.NeuralClassifier(),
         learn.NeuralRegressor(),
-        learn.NeuralClassifier(early_stopping=True),
         learn.NeuralRegressor(activation="tanh", hidden_layer_sizes=(20, 20)),
     ]
 )

@@ -48,10 +48,15 @@ class NetworkEstimator(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to the rows of X, from the start, or with `warm_start` from where it stands."""
         again = self.warm_start and hasattr(self, "parameters_")
-        self._fit(self._examples(X, y, sample_weight, first=not again), again)
+        unfinished = self._fit(self._examples(X, y, sample_weight, first=not again), again)
+        if unfinished:
+            cure = "raise max_iter, or tol, or scale the columns of X"
+            text = f"{type(self).__name__}: {unfinished}; {cure}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
 
-    def _fit(self, examples: Examples, again: bool) -> None:
+    def _fit(self, examples: Examples, again: bool) -> str:
+        """Fit; what is returned says that it ended too early, if it did."""
         rng = self._generator()
         if not again:
             self._begin(examples, rng)
@@ -69,9 +74,9 @@ class NetworkEstimator(BaseEstimator):
                 best = None if judge is None else map_leaves(np.array, parameters)
             if waited >= self.n_iter_no_change:
                 break
-        else:
-            warn_of_limit(self, f"the loss still falls after max_iter={self.max_iter} epochs")
         self._keep(best)
+        ended = waited >= self.n_iter_no_change
+        return "" if ended else f"the loss still falls after max_iter={self.max_iter} epochs"
 
     def _partial_fit(self, examples: Examples, first: bool) -> Any:
         rng = self._generator()
@@ -256,10 +261,3 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
     def _score_of(self, scores: np.ndarray, judge: Examples) -> float:
         right = np.argmax(scores, axis=1) == judge.targets[:, 0]
         return float(np.average(right, weights=judge.weights))
-
-
-def warn_of_limit(estimator: Any, what: str) -> None:
-    name = type(estimator).__name__
-    # From here: _fit, fit, the line of the user.
-    text = f"{name}: {what}; raise max_iter, or tol, or scale the columns of X"
-    warnings.warn(text, ConvergenceWarning, stacklevel=4)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from chainrule import Function, logsumexp
 from chainrule.errors import ArgumentError
-from chainrule.learn.estimator import NetworkClassifier, warn_of_limit
+from chainrule.learn.estimator import NetworkClassifier
 from chainrule.learn.estimator_network import Examples
 from chainrule.learn.minimise import minimise
 
@@ -21,10 +21,10 @@ SCORES_THAT_PAY = 400_000
 class SoftmaxRegression(NetworkClassifier):
     """Linear scores, mean cross-entropy + alpha/2 · Σ coef², the intercepts left out of the sum.
 
-    - `solver`: "lbfgs" uses all rows at once and ends when no entry of the gradient is above `tol`,
-      or after `max_iter` iterations. "sgd" takes mini-batch steps with momentum 0.9; it ends after
-      `max_iter` epochs, or when the loss fell by less than `tol` in `n_iter_no_change` of them.
-      `partial_fit` always takes such steps.
+    - `solver`: "lbfgs" uses all rows at once, in columns scaled inside, and ends when no entry of
+      the gradient there is above `tol`, or after `max_iter` iterations. "sgd" takes mini-batch
+      steps with momentum 0.9; it ends after `max_iter` epochs, or when the loss fell by less than
+      `tol` in `n_iter_no_change` of them. `partial_fit` always takes such steps.
     - `batch_size`, `learning_rate_init`, `early_stopping`, `validation_fraction` are for "sgd": see
       NeuralClassifier.
     - `class_weight`: {class: weight} or "balanced".
@@ -84,7 +84,7 @@ class SoftmaxRegression(NetworkClassifier):
         layer = self.parameters_[0]
         return layer["bias"] if "bias" in layer else np.zeros(len(self.classes_), self.coef_.dtype)
 
-    def _fit(self, examples: Examples, again: bool) -> None:
+    def _fit(self, examples: Examples, again: bool) -> str:
         if self.solver not in SOLVERS:
             raise ArgumentError(f"solver={self.solver!r} is none of {', '.join(SOLVERS)}")
         if self.solver == "sgd":
@@ -93,7 +93,7 @@ class SoftmaxRegression(NetworkClassifier):
             raise ArgumentError('early_stopping needs solver="sgd": "lbfgs" ends where it is flat')
         return self._fit_at_once(examples, again)
 
-    def _fit_at_once(self, examples: Examples, again: bool) -> None:
+    def _fit_at_once(self, examples: Examples, again: bool) -> str:
         """L-BFGS on all rows."""
         columns = _scaled(examples, self.fit_intercept)
         weights = examples.weights / examples.weights.sum()
@@ -117,12 +117,12 @@ class SoftmaxRegression(NetworkClassifier):
             ftol=8 * np.finfo(weights.dtype).eps,
             maxls=50,
         )
-        if found.iterations >= self.max_iter:
-            warn_of_limit(self, f"L-BFGS has not ended after max_iter={self.max_iter} iterations")
         self.parameters_ = [columns.restored(found.parameters, self.fit_intercept)]
         self._restart()
         self.n_iter_, self.loss_curve_ = max(found.iterations, 1), list(found.values)
         self.loss_ = found.value
+        ended = found.iterations < self.max_iter
+        return "" if ended else f"L-BFGS has not ended after max_iter={self.max_iter} iterations"
 
     def _scaled_parameters(self, columns: Columns) -> np.ndarray:
         """Where a warm start begins."""
