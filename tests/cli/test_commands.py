@@ -10,13 +10,13 @@ import pytest
 from chainrule.cli.commands import COMMANDS, parser_of
 from tests.docs.pages import ROOT
 
-NEEDS_LLVM = ("compile", "bench")
+NEEDS = {"compile": "llvmlite", "bench": "llvmlite", "train": "sklearn"}
 
 
 @pytest.fixture(params=list(COMMANDS))
 def command(request):
-    if request.param in NEEDS_LLVM:
-        pytest.importorskip("llvmlite")
+    if request.param in NEEDS:
+        pytest.importorskip(NEEDS[request.param])
     return COMMANDS[request.param]
 
 

@@ -87,7 +87,9 @@ FACE = {
         "forward",
         "define",
         "steps",
+        "to_svg",
     ),
+    cr.Run: ("to_svg",),
     cr.Variable: ("backward",),
 }
 

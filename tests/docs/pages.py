@@ -41,7 +41,8 @@ RELATIVE, ABSOLUTE = 1e-6, 1e-8
 
 
 def page_paths() -> list[Path]:
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    folders = ROOT.glob("*.md"), (ROOT / "examples").glob("*.md"), (ROOT / "docs").rglob("*.md")
+    return [path for folder in folders for path in sorted(folder)]
 
 
 @dataclass

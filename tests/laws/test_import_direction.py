@@ -4,6 +4,7 @@ import ast
 import graphlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ class Late:
 # ---- the checker --------------------------------------------------------------------------------
 
 
+@cache  # a package has hundreds of files, and every use of `late` is a test
 def read_modules(package: Path) -> dict[str, ast.Module]:
     """Syntax trees by module name; a folder is named by its `__init__.py`."""
     modules = {}

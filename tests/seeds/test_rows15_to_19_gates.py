@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from chainrule.view.table import gate_of, rows_of, table_text
+from chainrule.view.gates import gate_of
+from chainrule.view.table import rows_of, table_text
 
 
 def worked(x, y, z):

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import chainrule as cr
+from chainrule.view.gates import gate_of
 from chainrule.view.labels import labels_of
-from chainrule.view.table import gate_of, rows_of, shown, table_text
+from chainrule.view.table import rows_of, table_text
+from chainrule.view.values import shown
 
 
 def ran(f, *args, seed=None):

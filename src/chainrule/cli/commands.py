@@ -38,6 +38,7 @@ COMMANDS = {
         "sort": "put dependencies first: a topological sort, or the cycle",
         "compile": "what a gradient becomes as machine code",
         "bench": "time it interpreted and compiled, on this machine",
+        "train": "train a classifier or a regression on data, with checkpoints",
         "ops": "every operation, one a line",
         "info": "versions, processor, threads, cache, and what is missing",
         "demo": "a gradient, its graph, and a gradient check",

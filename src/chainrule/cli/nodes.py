@@ -12,7 +12,7 @@ from chainrule.diff.run import Run, recorded_run
 from chainrule.errors import DerivativeError, ShapeError
 from chainrule.view.labels import labels_of
 from chainrule.view.styled import Styled
-from chainrule.view.table import shown
+from chainrule.view.values import shown
 
 
 def scalar_run(subject: Subject) -> Run:

@@ -133,6 +133,9 @@ class Graph:
     to_networkx = late("chainrule.interop.graphs", "to_networkx")
     forward = late("chainrule.diff.run", "forward_run")
     steps = late("chainrule.explain.steps", "steps")
+    to_svg = late("chainrule.view.svg", "to_svg")
+    _repr_svg_ = late("chainrule.view.svg", "notebook_svg")
+    _repr_html_ = late("chainrule.view.svg", "notebook_html")
     define = late("chainrule.diff.formal", "define", static=True)
 
 

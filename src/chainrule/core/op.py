@@ -27,6 +27,8 @@ result depends on; elementwise and selecting ops need none.
 
 `commutes` of an op with two inputs: f(x, y) and f(y, x) are the same bits.
 
+`symbol` is how mathematics writes the op, for pictures: + of add; most ops have only their name.
+
 `usually` of an op recorded as others (`expand`): called with so many arguments and no keyword, it
 is just the op of that name.
 """
@@ -171,6 +173,7 @@ class Op:
     reach: Function | None = None
     lower: Function | str | None = None
     commutes: bool = False
+    symbol: str = ""
     doc: str = ""
     rules: dict[Any, Rule] = field(init=False, default_factory=dict)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from chainrule.core.containers import flatten
 from chainrule.core.graph import Graph, Key
+from chainrule.core.late import late
 from chainrule.core.masked import Masked, unmasked
 from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
@@ -119,6 +120,7 @@ class Run:
         self._values = values
         self._bound: dict[Node, Node] = {}
         self._adjoints: dict[Node, Any] | None = None
+        self.seed: Any = None  # what `backward` was called with
 
     def value(self, node: Key) -> Any:
         """The value of a node, read-only; a tuple for an op with several results."""
@@ -136,6 +138,7 @@ class Run:
 
     def backward(self, seed: Any = None) -> Run:
         """Fill in the adjoint of every node; `seed` is that of the output (1 for a scalar)."""
+        self.seed = seed
         adjoints: dict[Node, Any] = {}
         for out, start in zip(self.graph.outputs, self.seeds(seed), strict=True):
             adjoints[out] = start if out not in adjoints else adjoints[out] + start
@@ -341,3 +344,7 @@ class Run:
         if type(adjoint) is Masked and np.shape(kinks) == adjoint.alive.shape:
             kinks = kinks & adjoint.alive
         return bool(np.any(kinks))
+
+    to_svg = late("chainrule.view.svg", "run_svg")
+    _repr_svg_ = late("chainrule.view.svg", "notebook_svg")
+    _repr_html_ = late("chainrule.view.svg", "notebook_html")

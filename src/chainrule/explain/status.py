@@ -90,6 +90,12 @@ def statuses(run: Run) -> dict[str, Status]:
     return named
 
 
+def node_statuses(run: Run) -> list[Status]:
+    """The status of every node, in the order of the graph, in one walk."""
+    found = _walk(run)
+    return [_status(run, node, found) for node in run.graph.nodes]
+
+
 def _walk(run: Run) -> _Found:
     adjoints, found = run.known_adjoints(), _Found()
     for child in reversed(run.graph.nodes):

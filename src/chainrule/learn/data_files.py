@@ -113,7 +113,7 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> n
 
 def _numpy_load(file: Any, where: str, mmap_mode: Any = None) -> np.ndarray:
     try:
-        return np.load(file, mmap_mode=mmap_mode, allow_pickle=False)
+        return np.load(file, mmap_mode=mmap_mode)  # which refuses objects
     except (ValueError, OverflowError, MemoryError) as error:
         raise DataError(f"{where}: cannot be loaded: {error}") from None
 

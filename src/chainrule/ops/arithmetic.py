@@ -26,9 +26,16 @@ add = elementwise(
     numpy=(np.add,),
     reference=np.add,
     commutes=True,
+    symbol="+",
 )
 subtract = elementwise(
-    "subtract", operator.sub, (1, -1), samples=any_pair, numpy=(np.subtract,), reference=np.subtract
+    "subtract",
+    operator.sub,
+    (1, -1),
+    samples=any_pair,
+    numpy=(np.subtract,),
+    reference=np.subtract,
+    symbol="−",
 )
 
 
@@ -70,6 +77,7 @@ multiply = elementwise(
     reference=np.multiply,
     variant=_masked_product,
     commutes=True,
+    symbol="×",
 )
 multiply_mask = elementwise(
     "multiply_mask",
@@ -81,6 +89,7 @@ multiply_mask = elementwise(
     ],
     doc="x * y for a boolean y; lanes where y is false carry a structural zero.",
     lower="multiply",
+    symbol="×",
 )
 
 
@@ -91,6 +100,7 @@ divide = elementwise(
     samples=safe_quotient,
     numpy=(np.divide,),
     reference=np.divide,
+    symbol="÷",
 )
 negative = elementwise(
     "negative",
@@ -99,6 +109,7 @@ negative = elementwise(
     samples=holomorphic,
     numpy=(np.negative,),
     reference=np.negative,
+    symbol="−",
 )
 positive = elementwise(
     "positive", operator.pos, (1,), samples=holomorphic, numpy=(np.positive,), reference=np.positive
@@ -108,6 +119,7 @@ reciprocal = elementwise(
     np.reciprocal,
     (lambda out: -(out * out),),
     samples=within(0.4, 2.0, complex_too=True),
+    symbol="1/x",
 )
 
 
@@ -146,6 +158,7 @@ power = elementwise(
     reference=np.power,
     variant=_square_of_root,
     lower=_power_lowered,
+    symbol="^",
 )
 
 
@@ -170,6 +183,7 @@ square = elementwise(
     samples=holomorphic,
     edges=points(0.0),
     variant=_square_of_root,
+    symbol="x²",
 )
 sqrt = elementwise(
     "sqrt",
@@ -177,6 +191,7 @@ sqrt = elementwise(
     (lambda out: 0.5 / out,),
     samples=within(0.2, 3.0, complex_too=True),
     edges=points(1e-300, 1e300),
+    symbol="√",
 )
 cbrt = elementwise(
     "cbrt",
@@ -184,6 +199,7 @@ cbrt = elementwise(
     (lambda out: 1 / (3 * out * out),),
     samples=within(0.2, 3.0),
     edges=points(-8.0),
+    symbol="∛",
 )
 
 

@@ -125,6 +125,7 @@ getitem = linear(
     variant=_getitem_variant,
     doc="x[index] for a basic index, `template`; an index with arrays is recorded as `gather`.",
     lower=lambda b, x, template: b.getitem(x, template),
+    symbol="x[i]",
 )
 
 

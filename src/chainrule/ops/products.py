@@ -121,6 +121,7 @@ matmul = multilinear(
     numpy=(np.matmul, np.linalg.matmul),
     reference=np.matmul,
     lower=lambda b, x, y: b.matmul(x, y),
+    symbol="@",
 )
 
 

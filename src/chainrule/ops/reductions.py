@@ -241,6 +241,7 @@ sum = maskable(
     numpy=(np.sum,), bad=bad_axes,
     doc="The sum over axes; lanes outside `where` carry structural zeros.",
     lower=folded_by("sum"),
+    symbol="Σ",
 )  # fmt: skip
 
 
@@ -305,6 +306,7 @@ prod = maskable(
     neutral=lambda attrs: 1,
     doc="The product over axes; its derivative holds for any number of zeros.",
     lower=folded_by("prod"),
+    symbol="Π",
 )
 
 

@@ -99,6 +99,7 @@ def _extremum(ufunc: np.ufunc, better: np.ufunc) -> Op:
         edges=point_pairs((0.0, 0.0), (1.0, 1.0), (0.0, -0.0)),
         bad=_unequal_shapes,
         kinks=lambda x, y: np.equal(x, y),
+        symbol=ufunc.__name__[:3],
     )
 
 
@@ -192,6 +193,7 @@ absolute = elementwise(
     edges=points(0.0, -0.0, -3.0),
     kinks=_at_zero,
     variant=_complex_variant,
+    symbol="|x|",
 )
 absolute_complex = rules(
     "absolute_complex",

@@ -149,6 +149,7 @@ transpose = linear(
     numpy=(np.transpose,),  # np.permute_dims is the same function
     view=True,
     lower=lambda b, x, axes: b.transpose(x, axes),
+    symbol="xᵀ",
 )
 
 

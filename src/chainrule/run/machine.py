@@ -34,8 +34,12 @@ def _llvm() -> Any:
 
 @cache
 def _jit() -> Any:
-    """The linker of this process."""
-    return _llvm().create_lljit_compiler(new_target_machine())
+    """The linker of this process.
+
+    It puts all of a module into one stretch of memory.  LLVM's older one asks for code and for
+    constants apart, and ends the process where these come to lie more than 2 GB from each other.
+    """
+    return _llvm().create_lljit_compiler(new_target_machine(), use_jit_link=True)
 
 
 def new_target_machine() -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType
 
 from chainrule.core.graph import Graph
 from chainrule.core.node import Line, Node
@@ -50,9 +52,14 @@ def _spare_names(taken: set[str]) -> Iterator[str]:
 
 def assigned_name(node: Node) -> str | None:
     """The name to the left of `=` when this node is the whole right-hand side of an assignment."""
-    line = node.line
-    if not isinstance(line, Line):
-        return getattr(line, "assigned", None)  # a part of a formula knows it
+    if isinstance(node.code, CodeType):
+        return _assigned(node.code, node.lasti)
+    return getattr(node.line, "assigned", None)  # a part of a formula knows it
+
+
+@lru_cache(maxsize=4096)  # a loop records one line many times
+def _assigned(code: CodeType, lasti: int) -> str | None:
+    line = Line(code, lasti)
     first, last, start, end = line.positions
     raw = linecache.getline(line.file, line.number).encode()
     text = raw.strip()

@@ -15,7 +15,7 @@ from chainrule.explain.lanes import Operand
 from chainrule.explain.nonfinite import NonFinite, Result
 from chainrule.view.labels import assigned_name
 from chainrule.view.styled import Styled, html_of, plain_of, rich_of
-from chainrule.view.table import shown
+from chainrule.view.values import shown
 
 MOST = 3  # places of origin, and turns, that are shown in full
 CHAIN = 6  # carriers that are named

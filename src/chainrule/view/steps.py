@@ -18,7 +18,7 @@ from chainrule.core.text import attr_texts, value_text
 from chainrule.explain.steps import Addition, Step, Steps
 from chainrule.view.labels import labels_of
 from chainrule.view.styled import Piece, Styled, html_of, plain_of
-from chainrule.view.table import shown
+from chainrule.view.values import shown
 
 FIRST = 200  # steps of a long run that are printed
 NOTE = 56  # column of the reason

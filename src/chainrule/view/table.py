@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from chainrule.core.graph import Graph
-from chainrule.core.node import Node
-from chainrule.core.op import Gate, Multilinear, Op, Partials
-from chainrule.core.rule import parameters_of
 from chainrule.diff.run import Run
-from chainrule.view.labels import labels_of
+from chainrule.view.model import Model, model_of
 from chainrule.view.styled import Styled, plain_of
+from chainrule.view.values import shown
 
 
 @dataclass(frozen=True)
@@ -46,67 +40,47 @@ HEADINGS = Row(
 
 def rows_of(run: Run) -> list[Row]:
     """The rows of a run on which `backward` has been called, in topological order."""
-    graph, labels = run.graph, labels_of(run.graph)
+    model = model_of(run, arrays=False)
+    into: list[list[int]] = [[] for _ in range(len(model))]
+    out: list[list[int]] = [[] for _ in range(len(model))]
+    for e, (p, c) in enumerate(zip(model.parent, model.child, strict=True)):
+        into[c].append(e)
+        out[p].append(e)
     return [
         Row(
-            order=str(i),
-            node=labels[node],
-            op="" if node.is_leaf else node.op.name,
-            parents=" ".join(labels[p] for p in graph.parents(node)),
-            value=shown(run.value(node)),
-            adjoint=shown(run.adjoint(node)),
-            terms=_terms(run, graph, node, labels),
-            gate="" if node.is_leaf else gate_of(node.op),
+            order=str(k + 1),
+            node=model.label[k],
+            op=model.op[k],
+            parents=" ".join(model.label[model.parent[e]] for e in into[k]),
+            value=model.value[k],
+            adjoint=_adjoint(run, model, k),
+            terms=_terms(run, model, k, out[k]),
+            gate=model.gate[k],
         )
-        for i, node in enumerate(graph.nodes, 1)
+        for k in range(len(model))
     ]
 
 
-def _terms(run: Run, graph: Graph, node: Node, labels: dict[Node, str]) -> str:
+def _adjoint(run: Run, model: Model, k: int) -> str:
+    """The adjoint; zeros where no path leads to the output."""
+    return model.adjoint[k] or shown(run.adjoint(run.graph.nodes[k]))
+
+
+def _terms(run: Run, model: Model, k: int, edges: list[int]) -> str:
     """ "q: -4 × 1" per child; for arrays the shapes speak, so only the contribution is shown."""
-    terms = ["seed"] if node in graph.outputs else []
-    for child in graph.children(node):
-        if child.dtype == object or node.dtype == object:
-            terms.append(labels[child])
-        elif node.size == 1 and child.size == 1:
-            local = run.local_jacobian(node, child)[0, 0]
-            terms.append(f"{labels[child]}: {shown(run.adjoint(child))} × {shown(local)}")
+    nodes = run.graph.nodes
+    terms = ["seed"] if k in model.outputs else []
+    for e in edges:
+        c = model.child[e]
+        said = model.label[c]
+        if "several" in (model.shape[k], model.shape[c]):
+            terms.append(said)
+        elif nodes[k].size == 1 and nodes[c].size == 1:
+            terms.append(f"{said}: {_adjoint(run, model, c)} × {model.local[e] or '0'}")
         else:
-            terms.append(f"{labels[child]}: {shown(run.contribution(node, child))}")
+            part = model.contribution[e] or shown(run.contribution(nodes[k], nodes[c]))
+            terms.append(f"{said}: {part}")
     return "  +  ".join(terms)
-
-
-def shown(value: Any) -> str:
-    """A number to six digits; a small array in full; a large one by shape and size."""
-    if isinstance(value, tuple):
-        return f"{len(value)} results"
-    array = np.asarray(value)
-    if array.ndim == 0:
-        return f"{array[()]:.6g}" if array.dtype.kind in "fc" else str(array[()])
-    if array.size <= 4:
-        with np.printoptions(precision=4, suppress=True):
-            return np.array2string(array, separator=" ").replace("\n", "")
-    sizes = np.abs(array.astype(complex if array.dtype.kind == "c" else float))
-    largest = sizes.max()
-    scaled = np.sum((sizes / largest) ** 2) if 0 < largest < np.inf else np.nan  # no overflow
-    norm = largest * np.sqrt(scaled) if scaled == scaled else largest
-    return f"{'×'.join(map(str, array.shape))}, norm {norm:.4g}"
-
-
-def gate_of(op: Op) -> str:
-    """What the op does to a gradient passing back: distributes it, swaps factors, or routes it."""
-    derivative = op.derivative
-    if isinstance(derivative, Multilinear):
-        return "swaps"
-    if isinstance(derivative, Partials):
-        factors = [f for f in derivative.factors if f is not None]
-        if any(isinstance(f, Gate) for f in factors):
-            return "routes"
-        if all(isinstance(f, int) for f in factors):
-            return "distributes"
-        if len(factors) == 2 and [parameters_of(f) for f in factors] == [["y"], ["x"]]:
-            return "swaps"
-    return ""
 
 
 def table_text(run: Run) -> str:

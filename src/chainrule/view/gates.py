@@ -1,0 +1,42 @@
+"""What an op does to a gradient that passes back through it, and how its gate is written."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chainrule.core.node import Node
+from chainrule.core.op import Gate, Multilinear, Op, Partials
+from chainrule.core.rule import parameters_of
+from chainrule.core.text import value_text
+
+LONGEST_CONSTANT = 8  # characters of a constant that a gate shows
+
+
+def gate_of(op: Op) -> str:
+    """What the op does to a gradient passing back: distributes it, swaps factors, or routes it."""
+    derivative = op.derivative
+    if isinstance(derivative, Multilinear):
+        return "swaps"
+    if isinstance(derivative, Partials):
+        factors = [f for f in derivative.factors if f is not None]
+        if any(isinstance(f, Gate) for f in factors):
+            return "routes"
+        if all(isinstance(f, int) for f in factors):
+            return "distributes"
+        if len(factors) == 2 and [parameters_of(f) for f in factors] == [["y"], ["x"]]:
+            return "swaps"
+    return ""
+
+
+def symbol_of(node: Node) -> str:
+    """The op of a node as mathematics writes it, with the number it is applied to: `×`, `^2`."""
+    op, args = node.op, node.args or ()
+    symbol = op.symbol or op.name
+    constants = [a for a in args if not isinstance(a, Node)]
+    if len(args) != 2 or len(constants) != 1 or not op.symbol or np.ndim(constants[0]):
+        return symbol
+    text = value_text(constants[0]).removesuffix(".0")
+    if len(text) > LONGEST_CONSTANT:
+        return symbol
+    apart = " " if symbol.isalpha() else ""
+    return f"{symbol}{apart}{text}" if isinstance(args[0], Node) else f"{text}{apart}{symbol}"

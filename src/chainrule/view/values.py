@@ -1,0 +1,26 @@
+"""A number or an array in a few characters, the same in tables, steps and pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def shown(value: Any) -> str:
+    """A number to six digits; a small array in full; a large one by shape and size."""
+    if type(value) is np.float64:
+        return f"{value:.6g}"
+    if isinstance(value, tuple):
+        return f"{len(value)} results"
+    array = np.asarray(value)
+    if array.ndim == 0:
+        return f"{array[()]:.6g}" if array.dtype.kind in "fc" else str(array[()])
+    if array.size <= 4:
+        with np.printoptions(precision=4, suppress=True):
+            return np.array2string(array, separator=" ").replace("\n", "")
+    sizes = np.abs(array.astype(complex if array.dtype.kind == "c" else float))
+    largest = sizes.max()
+    scaled = np.sum((sizes / largest) ** 2) if 0 < largest < np.inf else np.nan  # no overflow
+    norm = largest * np.sqrt(scaled) if scaled == scaled else largest
+    return f"{'×'.join(map(str, array.shape))}, norm {norm:.4g}"
