@@ -2,7 +2,7 @@
 
 Every library gets the same rows, of the fixed split of `chainrule.learn.split`, and the same
 problem: equal losses, penalties and numbers of epochs.  The test rows of that split are harder than
-the others: cross-validation on the training rows gives 1 to 1.5 % more.
+the others: cross-validation on the training rows gives 0.5 to 1.5 % more.
 
 Softmax regression is fitted to the pixels alone and to the pixels with the products of neighbours.
 A pixel counts 0 to 16 dots, and is given to it as arcsin √(x/16), whose variance does not depend on
