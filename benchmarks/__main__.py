@@ -23,6 +23,7 @@ WORKLOADS = (
     "factorisations",
     "networks",
     "compile_latency",
+    "digits",
 )
 
 

@@ -77,7 +77,7 @@ def judge(table: Table, target: Target) -> Verdict | None:
 def machine(options: Options) -> dict:
     """What a reader needs to repeat the run; no host name, no path."""
     # chainrule is named by its commit
-    libraries = ("numpy", "scipy", "torch", "jax", "autograd", "casadi", "numba")
+    libraries = ("numpy", "scipy", "scikit-learn", "torch", "jax", "autograd", "casadi", "numba")
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),

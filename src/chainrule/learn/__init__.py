@@ -1,5 +1,11 @@
 """Learning: layers, losses, optimisers, training and data, on nested parameters."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from chainrule.errors import UnsupportedError
 from chainrule.learn.attention import attention, init_attention
 from chainrule.learn.batches import Batches
 from chainrule.learn.checkpoints import (
@@ -56,7 +62,10 @@ __all__ = [
     "Data",
     "History",
     "Minimum",
+    "NeuralClassifier",
+    "NeuralRegressor",
     "Optimiser",
+    "SoftmaxRegression",
     "Standardiser",
     "Trained",
     "accumulated",
@@ -125,3 +134,26 @@ __all__ = [
     "train",
     "uniform",
 ]
+
+ESTIMATORS = {  # scikit-learn is imported when the first of them is asked for
+    "NeuralClassifier": "chainrule.learn.estimator_neural",
+    "NeuralRegressor": "chainrule.learn.estimator_neural",
+    "SoftmaxRegression": "chainrule.learn.estimator_softmax",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ESTIMATORS:
+        raise AttributeError(f"module 'chainrule.learn' has no attribute {name!r}")
+    try:
+        return getattr(import_module(ESTIMATORS[name]), name)
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] != "sklearn":
+            raise
+        raise UnsupportedError(
+            f"{name} needs scikit-learn: pip install 'chainrule[learn]'"
+        ) from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *ESTIMATORS})

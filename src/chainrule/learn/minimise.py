@@ -15,7 +15,10 @@ from chainrule.core.containers import flatten
 
 @dataclass(frozen=True)
 class Minimum:
-    """What SciPy ended with; `success` is false where it gave up, and `message` says why."""
+    """What SciPy ended with; `success` is false where it gave up, and `message` says why.
+
+    `values` are the losses that were computed last in each iteration.
+    """
 
     parameters: Any
     value: float
@@ -24,6 +27,7 @@ class Minimum:
     evaluations: int
     success: bool
     message: str
+    values: tuple[float, ...] = ()
 
 
 def minimise(
@@ -63,18 +67,30 @@ def minimise(
     def joined(tree: Any) -> np.ndarray:
         return np.concatenate([np.ravel(g) for g in flatten(tree)[0]], dtype=np.float64)
 
+    last, values = np.nan, []
+
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal last
         value, gradient = value_and_grad(placed(flat), *args)
-        return float(value), joined(gradient)
+        last = float(value)
+        return last, joined(gradient)
+
+    def note(*_: Any) -> None:
+        values.append(last)
 
     if iterations is not None:
         options["maxiter"] = iterations
     found = minimize(
-        objective, joined(parameters), jac=True, method=method, tol=tolerance, options=options
+        objective,
+        joined(parameters),
+        jac=True,
+        method=method,
+        tol=tolerance,
+        callback=note,
+        options=options,
     )
     best = placed(found.x)
     gradient = value_and_grad(best, *args)[1]
     counts = int(found.get("nit", 0)), int(found.nfev)
-    return Minimum(
-        best, float(found.fun), gradient, *counts, bool(found.success), str(found.message)
-    )
+    ended = bool(found.success), str(found.message)
+    return Minimum(best, float(found.fun), gradient, *counts, *ended, tuple(values))
