@@ -17,8 +17,8 @@ help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
 	while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
-demo: .venv/.package ## see what chainrule does, in the terminal
-	$(BIN)/chainrule demo
+demo: .venv/.learn ## see what chainrule does: a gradient, and a network that learns the digits
+	$(BIN)/chainrule demo --out build/demo
 
 test: .venv/.installed ## run the tests, but for the slow ones
 	$(TEST)
@@ -49,19 +49,19 @@ clean: ## remove all that make has made
 	@$(PYTHON) -c 'import sys; sys.exit("chainrule needs Python 3.11 or newer: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv .venv
 
-# The package alone; with what its tests and checks need; with the peers; with the page builder.
-.venv/.package: pyproject.toml | .venv/pyvenv.cfg
-	$(PIP_INSTALL) -e .
+# With what training needs; with what tests and checks need; with the peers; with the page builder.
+.venv/.learn: pyproject.toml | .venv/pyvenv.cfg
+	$(PIP_INSTALL) -e '.[learn]'
 	@touch $@
 
 .venv/.installed: pyproject.toml | .venv/pyvenv.cfg
 	$(PIP_INSTALL) -e '.[dev]'
-	@touch .venv/.package $@
+	@touch .venv/.learn $@
 
 .venv/.bench: pyproject.toml | .venv/pyvenv.cfg
 	$(PIP_INSTALL) -e '.[bench]'
-	@touch .venv/.package $@
+	@touch $@
 
 .venv/.docs: pyproject.toml | .venv/pyvenv.cfg
 	$(PIP_INSTALL) -e '.[docs]'
-	@touch .venv/.package $@
+	@touch $@

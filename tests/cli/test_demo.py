@@ -1,6 +1,7 @@
 """`chainrule demo`: its parts, in order."""
 
 import json
+import re
 
 import pytest
 
@@ -24,3 +25,16 @@ def test_json(run):
     found = json.loads(run("demo", "--json")[1])
     assert found["gradient"]["mu"] == pytest.approx(1.40625)
     assert found["point"] == {"x": 1.2, "mu": 0.3, "sigma": 0.8}
+
+
+def test_a_network_learns_and_shows_it(run, tmp_path):
+    for package in ("sklearn", "matplotlib"):
+        pytest.importorskip(package)
+    status, out, err = run("demo", "--out", str(tmp_path / "shown"))
+    assert status == 0, err
+    accuracy = float(re.search(r"([\d.]+)% of 359 digits", out)[1])
+    assert accuracy > 95
+    assert "epoch 20/20" in err
+    assert out.count("through ") == 2, "the weights have two children"
+    for name in ("curve.svg", "graph.svg"):
+        assert (tmp_path / "shown" / name).read_text(encoding="utf-8").rstrip().endswith("</svg>")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from chainrule.cli.output import gradients_json, show, show_json
+from chainrule.cli.output import gradients_json, show_json, show_text
 
 EXAMPLE = "chainrule demo"
 POINT = (1.2, 0.3, 0.8)
@@ -22,7 +23,13 @@ def density(x: Any, mu: Any, sigma: Any) -> Any:
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """It takes no arguments."""
+    """Where to draw, if a network shall learn too."""
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="also train a network on the digits, and draw its curve and a graph there",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,7 +46,13 @@ def run(options: argparse.Namespace) -> int:
         )
         return 0
     for part in _parts(gradient):
-        show(options, [[(line, "")] for line in part.split("\n")])
+        show_text(options, part)
+    if options.out is not None:
+        from chainrule.cli.demo_training import training_parts
+
+        for part in training_parts(options.out):
+            show_text(options, part)
+    show_text(options, '\nNext: chainrule grad "(x + y) * z" x=-2 y=5 z=-4\n')
     return 0
 
 
@@ -60,4 +73,3 @@ def _parts(gradient: Any) -> Iterator[str]:
     yield table_text(graph.forward(*POINT).backward())
     yield "\nAnd checked:\n"
     yield f"    {check_grads(density, *POINT)}"
-    yield '\nNext: chainrule grad "(x + y) * z" x=-2 y=5 z=-4\n'
