@@ -10,7 +10,7 @@ its mean.  The network sees the training images also moved by one pixel in four 
 
 Settings were compared by 5-fold cross-validation on the training rows and the log-loss;
 `python -m benchmarks.digits` prints that table.  That products and moved images were tried at all
-was decided after test errors on plain pixels had been seen (95.3 %), so the test errors below are no
+was decided after test errors on plain pixels had been seen (95.3 %).  So the test errors are no
 estimate for digits from elsewhere; between libraries they are a fair comparison.
 """
 
