@@ -16,12 +16,10 @@ from typing import Any
 import numpy as np
 
 from chainrule.errors import ArgumentError, UnsupportedError
-from chainrule.run.blas import blas_imports
 from chainrule.run.compiled import Compiled, Variant, leaves_and_key
 from chainrule.run.direct import MISS
-from chainrule.run.machine import Machine, target_machine
-from chainrule.run.program import RUN, Workspace
-from chainrule.run.threads import parallel
+from chainrule.run.machine import target_machine
+from chainrule.run.program import RUN, Workspace, linked
 
 CLOCKS = {  # instructions that any program may use, by processor
     "x86_64": "call i64 @llvm.readcyclecounter()",
@@ -69,10 +67,7 @@ class _Timed:
         self.count = len(run.module.plan.steps)
         text = with_clocks(run.module.text, self.count)
         names = [f"run{i}" for i in range(len(run.module.calls) + 1)]
-        imports = blas_imports(text)
-        if "@cr_parallel" in text:
-            imports["cr_parallel"] = parallel()
-        self.machine = Machine(text, [*names, "cycles", "now"], imports)
+        self.machine = linked(text, [*names, "cycles", "now"])
         self.parts = [RUN(self.machine.address(name)) for name in names]
         self.now = ctypes.CFUNCTYPE(ctypes.c_int64)(self.machine.address("now"))
         words = (ctypes.c_int64 * self.count).from_address(self.machine.address("cycles"))

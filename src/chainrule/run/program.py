@@ -24,6 +24,14 @@ SMALL = 2**20  # bytes of an arena that is kept also where the usual call has an
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
+def linked(text: str, names: Sequence[str]) -> Machine:
+    """The machine code of a module, with the routines and the threads that it calls."""
+    imports = blas_imports(text)
+    if "@cr_parallel" in text:
+        imports["cr_parallel"] = parallel()
+    return Machine(text, names, imports)
+
+
 class Executable:
     """Runs one program on arrays that fit it; may be called from several threads at once."""
 
@@ -31,11 +39,7 @@ class Executable:
         self.module: Module = module_of(program)
         names = [f"run{i}" for i in range(len(self.module.calls) + 1)]
         direct = not self.module.calls
-        text = self.module.text
-        imports = blas_imports(text)
-        if "@cr_parallel" in text:
-            imports["cr_parallel"] = parallel()
-        self.machine = Machine(text, [*names, "entry"] if direct else names, imports)
+        self.machine = linked(self.module.text, [*names, "entry"] if direct else names)
         self.parts = [RUN(self.machine.address(name)) for name in names]
         memory = self.module.memory
         self.constants = [np.ascontiguousarray(v.params, v.dtype) for v in memory.constants]
