@@ -1,0 +1,78 @@
+// The user's source beside the graph: a line points at its nodes, a node at its line.
+
+import { h } from "./dom";
+import type { State } from "./state";
+
+const WORDS = /(#.*$)|("[^"]*"|'[^']*')|\b(def|return|for|in|if|else|elif|while|import|from|as|lambda|and|or|not|None|True|False|with|class)\b|\b(\d+\.?\d*(?:e-?\d+)?)\b/g;
+
+export class Code {
+  private rows: HTMLElement[] = []; // by the index of the line in the model
+
+  constructor(private readonly panel: HTMLElement, private readonly state: State, private readonly choose: (line: number, hover: boolean) => void) {
+    const { lines } = state.scene.views.node.model;
+    panel.replaceChildren(h("h2", "", "code"));
+    if (state.scene.formula) this.formula();
+    const shown = new Set<number>();
+    for (const listing of state.scene.source) {
+      panel.append(h("h3", "", listing.file));
+      listing.text.forEach((text, k) => {
+        const number = listing.first + k;
+        const at = lines.number.findIndex((n, i) => n === number && lines.file[i] === listing.file);
+        if (at >= 0) shown.add(at);
+        this.row(String(number), text, at);
+      });
+    }
+    let file = "";
+    lines.number.forEach((number, at) => {
+      if (shown.has(at) || state.scene.formula) return;
+      if (lines.file[at] !== file) panel.append(h("h3", "", (file = lines.file[at])));
+      this.row(String(number), lines.text[at], at);
+    });
+    if (!panel.querySelector(".line")) panel.append(h("p", "dim", "No line of code is known."));
+  }
+
+  /** A formula, and each part of it under the place where it stands. */
+  private formula(): void {
+    const { lines } = this.state.scene.views.node.model;
+    this.panel.append(h("pre", "formula", this.state.scene.formula));
+    const order = lines.number.map((_, at) => at).sort((a, b) => lines.text[a].length - lines.text[b].length);
+    for (const at of order) this.row("", `${" ".repeat(lines.number[at] - 1)}${lines.text[at]}`, at);
+  }
+
+  private row(number: string, text: string, at: number): void {
+    const row = h("div", at >= 0 ? "line linked" : "line", h("span", "number", number), h("code", "", ...coloured(text)));
+    if (at >= 0) {
+      this.rows[at] = row;
+      row.tabIndex = 0;
+      row.setAttribute("role", "button");
+      row.addEventListener("mouseenter", () => this.choose(at, true));
+      row.addEventListener("mouseleave", () => this.choose(-1, true));
+      row.addEventListener("click", () => this.choose(at, false));
+      row.addEventListener("keydown", (event) => { if (event.key === "Enter") this.choose(at, false); });
+    }
+    this.panel.append(row);
+  }
+
+  /** Mark the line of the step and that of the selected node. */
+  mark(): void {
+    const { known, selected, hovered, scene } = this.state;
+    const { line } = scene.views.node.model.nodes;
+    const now = known && known.node >= 0 && known.phase !== "sort" ? line[known.node] : -1;
+    this.rows.forEach((row, at) => {
+      row.classList.toggle("now", at === now);
+      row.classList.toggle("back", at === now && known?.phase === "backward");
+      row.classList.toggle("chosen", (selected >= 0 && line[selected] === at) || (hovered >= 0 && line[hovered] === at));
+    });
+    if (now >= 0) this.rows[now]?.scrollIntoView({ block: "nearest" });
+  }
+}
+
+function coloured(text: string): (Node | string)[] {
+  const made: (Node | string)[] = [];
+  let end = 0;
+  for (const match of text.matchAll(WORDS)) {
+    made.push(text.slice(end, match.index), h("span", match[1] ? "comment" : match[2] || match[4] ? "literal" : "word", match[0]));
+    end = match.index + match[0].length;
+  }
+  return [...made, text.slice(end)];
+}

@@ -1,0 +1,110 @@
+// What the picture shows at the moment the reader is at.
+
+import type { Frame } from "./draw";
+import { FLAG } from "./model";
+import type { State } from "./state";
+
+export function frameOf(state: State, part: number): Frame {
+  const { view, known } = state;
+  const { nodes } = view.model;
+  const groups = view.group ? members(view.group, nodes.label.length) : null;
+  const every = (v: number, test: (node: number) => boolean) => (groups ? groups[v].every(test) : test(v));
+  const backward = known ? known.phase === "backward" : view.model.stage === "backward";
+  const frame: Frame = {
+    value: (v) => !known || every(v, (node) => known.valued[node]),
+    adjoint: (v) => adjointText(state, v, every),
+    whole: (v) => !known || every(v, (node) => known.settled[node] && !known.wrong[node]),
+    wrong: (v) => Boolean(known && !groups && known.wrong[v]),
+    now: new Set(known && known.node >= 0 ? [view.group ? view.group[known.node] : known.node] : []),
+    live: groups ? new Map() : live(state),
+    backward,
+    part,
+    badges: groups ? new Map() : badges(state),
+    selected: shownAs(state, state.selected),
+    hovered: shownAs(state, state.hovered),
+    bold: groups ? new Map() : bold(state),
+    found: found(state),
+  };
+  return frame;
+}
+
+/** The node of the view that stands for a node. */
+export function shownAs(state: State, v: number): number {
+  return v >= 0 && state.view.group ? state.view.group[v] : v;
+}
+
+function members(group: number[], count: number): number[][] {
+  const found: number[][] = Array.from({ length: count }, () => []);
+  group.forEach((g, v) => found[g].push(v));
+  return found;
+}
+
+function adjointText(state: State, v: number, every: (v: number, test: (node: number) => boolean) => boolean): string {
+  const { view, known } = state;
+  const { nodes, stage } = view.model;
+  if (stage !== "backward" || (known && known.phase !== "backward")) return "";
+  const settled = !known || every(v, (node) => known.settled[node]);
+  if (view.group) return settled ? nodes.adjoint[v] : "";
+  if (!settled) return known.sums[v] || (nodes.shape[v] === "" && nodes.dtype[v].startsWith("float") ? "0" : "");
+  const text = (known && known.sums[v]) || nodes.adjoint[v];
+  if (!nodes.adjoint[v]) return nodes.status[v] === "integer" ? "no gradient" : nodes.status[v];
+  const notes = [nodes.status[v] === "structural zero" && "structural", nodes.flags[v] & FLAG.kink && "kink"];
+  return [text, ...notes.filter(Boolean)].join(" ");
+}
+
+/** The edges of this step: forward into the node, backward to the parents it adds to. */
+function live(state: State): Map<number, string> {
+  const { known, nodes: view } = state;
+  const found = new Map<number, string>();
+  if (!known || known.node < 0) return found;
+  if (known.phase === "forward") for (const e of view.into[known.node]) found.set(e, "");
+  if (known.phase !== "backward" || !known.adds) return found;
+  const { parent, contribution, after } = known.adds;
+  for (const e of view.into[known.node]) {
+    const at = parent.indexOf(view.model.edges.parent[e]);
+    if (at < 0) continue;
+    const before = known.before[parent[at]];
+    const local = view.model.edges.local[e];
+    const scalar = local && !local.startsWith("[") && view.model.nodes.shape[parent[at]] === "";
+    const product = scalar ? `${known.before[known.node]} × ${local}` : contribution[at].replace(/^[\d×]+, /, "");
+    found.set(e, scalar ? `${before ? `${before} + ` : ""}${product} = ${after[at]}` : before ? `+ ${product}` : product);
+  }
+  return found;
+}
+
+function badges(state: State): Frame["badges"] {
+  const { known } = state;
+  const found: Frame["badges"] = new Map();
+  if (known?.phase !== "sort") return found;
+  known.waiting.forEach((v, k) => found.set(v, { text: String(k + 1), strong: true }));
+  known.placed.forEach((v, k) => found.set(v, { text: `${k + 1}.`, strong: false }));
+  return found;
+}
+
+/** The edges of the selected leaf's heaviest paths, or of the one that is pointed at. */
+function bold(state: State): Map<number, number> {
+  const found = new Map<number, number>();
+  const { selected, nodes: view } = state;
+  const listed = selected >= 0 && state.showPaths && !view.model.nodes.op[selected] ? state.paths(selected) : undefined;
+  listed?.paths.forEach((path, k) => {
+    if (state.path >= 0 && state.path !== k) return;
+    path.nodes.slice(1).forEach((child, i) => {
+      const e = view.into[child].find((edge) => view.model.edges.parent[edge] === path.nodes[i]);
+      if (e !== undefined) found.set(e, (found.get(e) ?? 0) + Math.abs(Number(path.share) || 0));
+    });
+  });
+  return found;
+}
+
+/** The nodes that are searched for, or that the line pointed at has made. */
+function found(state: State): Set<number> | null {
+  const { nodes } = state.view.model;
+  const word = state.search.trim().toLowerCase();
+  if (!word && state.line < 0) return null;
+  const hits = new Set<number>();
+  nodes.label.forEach((label, v) => {
+    const text = `${label} ${nodes.op[v]} ${nodes.call[v]}`.toLowerCase();
+    if (word ? text.includes(word) : nodes.line[v] === state.line) hits.add(v);
+  });
+  return hits;
+}
