@@ -3,13 +3,13 @@
 import type { Camera } from "./camera";
 import { CELL, drawHeat, heatOf, inWords, norm, type Heat } from "./heat";
 import { FLAG, type View } from "./model";
-import { general, pretty } from "./numbers";
+import { brief, general, pretty } from "./numbers";
 import type { Colours } from "./theme";
 import { along, corners, flattened, trace, type Point } from "./wires";
 
 const GATE = 13;
 const LETTER = 7.224;
-const READABLE = 0.42; // of the scale, below which there is no text
+const READABLE = 0.3; // of the scale, below which there is no text
 const FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 /** What is drawn of a view at one moment. */
@@ -326,7 +326,3 @@ function shortened(text: string, longest: number): string {
   return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 }
 
-/** Of "3×4, norm 0.2" the norm: the shape stands above. */
-function brief(text: string): string {
-  return text.replace(/^[\d×]+, /, "");
-}

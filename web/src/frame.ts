@@ -2,6 +2,7 @@
 
 import type { Frame } from "./draw";
 import { FLAG } from "./model";
+import { brief } from "./numbers";
 import type { State } from "./state";
 
 export function frameOf(state: State, part: number): Frame {
@@ -66,7 +67,7 @@ function live(state: State): Map<number, string> {
     const before = known.before[parent[at]];
     const local = view.model.edges.local[e];
     const scalar = local && !local.startsWith("[") && view.model.nodes.shape[parent[at]] === "";
-    const product = scalar ? `${known.before[known.node]} × ${local}` : contribution[at].replace(/^[\d×]+, /, "");
+    const product = scalar ? `${known.before[known.node]} × ${local}` : brief(contribution[at]);
     found.set(e, scalar ? `${before ? `${before} + ` : ""}${product} = ${after[at]}` : before ? `+ ${product}` : product);
   }
   return found;

@@ -15,6 +15,10 @@ import { TimeBar } from "./timebar";
 import { nodeCard, nowCard, type Actions } from "./why";
 
 const MOVE = 420; // milliseconds that a step takes to move
+const MARGIN = 56; // pixels around the drawing
+const LEGIBLE = 0.55; // of the scale, below which numbers cannot be read
+const UNREADABLE = 0.3; // below which a page does not open
+const SIDES: Record<string, number> = { code: 270, why: 350 };
 const LEVELS: Record<string, string> = { node: "every node", line: "by line", function: "by function", file: "by file" };
 
 class Page {
@@ -28,6 +32,7 @@ class Page {
   private drawn: View = this.state.view;
   private started = -Infinity;
   private waiting = false;
+  private all = 0; // the scale at which the reader sees all of it
   readonly actions: Actions = {
     select: (node) => this.select(node),
     point: (node) => { this.state.hovered = node; this.changed(false); },
@@ -43,15 +48,18 @@ class Page {
       else this.select(state.scene.views.node.model.nodes.line.lastIndexOf(line));
       this.changed(false);
     });
-    this.time = new TimeBar(state, (moved) => { if (moved) this.move(); this.changed(); });
+    this.time = new TimeBar(state, (moved) => { if (moved) this.move(); this.follow(); this.changed(); });
     this.header();
     pointer(this);
     keys(this, this.time);
     new ResizeObserver(() => this.resize()).observe(byId("stage"));
+    addEventListener("resize", () => this.arrange());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-    addEventListener("hashchange", () => { if (this.time.follow(location.hash)) this.changed(); });
+    addEventListener("hashchange", () => { if (this.time.follow(location.hash)) { this.follow(); this.changed(); } });
     this.time.follow(location.hash);
+    this.arrange();
     this.resize();
+    if (this.camera.scale < UNREADABLE && this.state.level === "node") this.follow();
     this.changed();
   }
 
@@ -62,8 +70,38 @@ class Page {
     this.changed();
   }
 
+  /** A drawing that is wide and low stands above the panels instead of between them. */
+  private arrange(): void {
+    const { width, height } = this.state.view.place;
+    const main = document.querySelector("main")!;
+    const shown = (id: string) => (byId(id).hidden ? 0 : SIDES[id]);
+    const high = main.clientHeight - MARGIN;
+    const between = Math.min((innerWidth - shown("code") - shown("why") - MARGIN) / width, high / height);
+    const above = Math.min((innerWidth - MARGIN) / width, (0.6 * high) / height);
+    const wide = innerWidth > 900 && between < 1 && above > 1.2 * between;
+    main.classList.toggle("wide", wide);
+    const least = Math.max(0.32 * high, 200);
+    byId("stage").style.height = wide ? `${Math.max(Math.min(above, 1.6) * height + 2 * MARGIN, least)}px` : "";
+  }
+
+  /** Where a step happens is brought into view, close enough to be read. */
+  private follow(): void {
+    const { known, view } = this.state;
+    if (!known || known.node < 0) return;
+    const v = shownAs(this.state, known.node);
+    const { x, y, wide, above, below } = view.place;
+    const { camera } = this;
+    const margin = 30 / camera.scale;
+    const seen = x[v] - margin >= camera.x && x[v] + wide[v] + margin <= camera.x + camera.width / camera.scale
+      && y[v] - above[v] >= camera.y && y[v] + below[v] <= camera.y + camera.height / camera.scale;
+    if (seen && camera.scale >= LEGIBLE) return;
+    camera.scale = Math.max(camera.scale, 0.9);
+    camera.centre(x[v] + wide[v] / 2, y[v]);
+  }
+
   fit(): void {
     this.camera.fit(this.state.view.place.width + 9, this.state.view.place.height);
+    this.all = this.camera.scale;
     this.draw();
   }
 
@@ -84,6 +122,8 @@ class Page {
 
   relevel(level: string): void {
     this.state.level = level;
+    this.arrange();
+    this.resize();
     this.fit();
     this.changed();
   }
@@ -117,6 +157,7 @@ class Page {
     const { value, selectionStart } = old;
     byId("node").replaceChildren(nodeCard(this.state, this.actions));
     const made = byId<HTMLInputElement>(field);
+    if (!made) return;
     if (field === "what-if-slider") {
       made.replaceWith(old); // it is being dragged
       old.focus();
@@ -159,7 +200,7 @@ class Page {
     Object.assign(this.camera, { width: box.width, height: box.height });
     this.canvas.width = Math.round(box.width * devicePixelRatio);
     this.canvas.height = Math.round(box.height * devicePixelRatio);
-    if (first) this.fit();
+    if (first || this.camera.scale === this.all) this.fit();
     else this.camera.centre(x, y);
     this.draw();
   }
@@ -193,6 +234,7 @@ class Page {
   fold(panel: string): void {
     const hidden = byId(panel).toggleAttribute("hidden");
     byId(`show-${panel}`).setAttribute("aria-pressed", String(!hidden));
+    this.arrange();
   }
 
   private firstHit(): void {

@@ -3,7 +3,7 @@
 import { arrayCard } from "./arrays";
 import { button, h, type Child } from "./dom";
 import { FLAG, type Piece } from "./model";
-import { general, pretty } from "./numbers";
+import { brief, general, pretty } from "./numbers";
 import type { State } from "./state";
 import { finals, ORDERS, sentence } from "./timeline";
 
@@ -86,7 +86,7 @@ function comparison(state: State): HTMLElement | null {
   const { label } = state.nodes.model.nodes;
   const rows = leaves.map((v) => h("tr", "", h("th", "", label[v]), ...ends.map((end) => {
     const last = end.get(v);
-    return h("td", last?.wrong ? "wrong" : "adjoint", last ? `${last.wrong ? "✗ " : ""}${pretty(last.adjoint.replace(/^[\d×]+, /, ""))}` : "");
+    return h("td", last?.wrong ? "wrong" : "adjoint", last ? `${last.wrong ? "✗ " : ""}${pretty(brief(last.adjoint))}` : "");
   })));
   const head = h("tr", "", h("th"), ...orders.map((order) => h("th", "", order)));
   return h("div", "scroll", h("table", "orders", h("caption", "", "the gradient, by order of steps"), h("thead", "", head), h("tbody", "", ...rows)));
@@ -123,7 +123,7 @@ function numberRow(which: string, text: string): HTMLElement {
 function leavesCard(state: State, actions: Actions): HTMLElement {
   const { nodes, leaves, outputs, stage } = state.nodes.model;
   const rows = [...outputs, ...leaves].slice(0, 40).map((v) => {
-    const row = h("tr", "pick", h("th", "", nodes.label[v]), h("td", "value", pretty(nodes.value[v] || nodes.shape[v])), stage === "backward" && h("td", "adjoint", pretty(nodes.adjoint[v] || nodes.status[v])));
+    const row = h("tr", "pick", h("th", "", nodes.label[v]), h("td", "value", pretty(brief(nodes.value[v]) || nodes.shape[v])), stage === "backward" && h("td", "adjoint", pretty(brief(nodes.adjoint[v]) || nodes.status[v])));
     row.addEventListener("click", () => actions.select(v));
     row.addEventListener("mouseenter", () => actions.point(v));
     row.addEventListener("mouseleave", () => actions.point(-1));
@@ -166,7 +166,7 @@ function pathList(state: State, v: number, actions: Actions): HTMLElement | null
     return row;
   });
   const count = found.count === "1" ? "one path" : `${found.count} paths, the heaviest first`;
-  return h("div", "paths", h("h3", "", count), ...rows, found.rest !== "0" && h("p", "dim", `the others add ${pretty(found.rest)}`));
+  return h("div", "paths", h("h3", "", count), ...rows, !/(^|norm )0$/.test(found.rest) && h("p", "dim", `the others add ${pretty(found.rest)}`));
 }
 
 /** A leaf whose value can be changed. */
