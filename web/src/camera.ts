@@ -34,6 +34,16 @@ export class Camera {
     this.y = y - this.height / 2 / this.scale;
   }
 
+  /** Do not look beside a drawing of this size while there is some of it to see. */
+  hold(width: number, height: number, margin = 28): void {
+    const within = (at: number, all: number, seen: number) => {
+      const room = margin / this.scale;
+      return all + 2 * room <= seen ? (all - seen) / 2 : Math.min(Math.max(at, -room), all + room - seen);
+    };
+    this.x = within(this.x, width, this.width / this.scale);
+    this.y = within(this.y, height, this.height / this.scale);
+  }
+
   /** A point of the canvas as a point of the drawing. */
   point(px: number, py: number): [number, number] {
     return [this.x + px / this.scale, this.y + py / this.scale];

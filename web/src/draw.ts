@@ -124,7 +124,7 @@ export class Picture {
 
   private weight(e: number, frame: Frame): number {
     const share = frame.bold.get(e);
-    return share !== undefined ? 2 + 4 * Math.min(Math.abs(share), 1) : frame.live.has(e) ? 2.6 : 1.8;
+    return share !== undefined ? 2 + 3.5 * Math.min(share, 1) : frame.live.has(e) ? 2.6 : 1.8;
   }
 
   /** Values move to the right and adjoints to the left; a square and a circle. */
@@ -154,29 +154,39 @@ export class Picture {
     context.fillText(pretty(text), x + 2, place.y[head] + entry + side);
   }
 
-  /** What comes to a node just now, under its adjoint: what was there, upstream × local, the sum. */
+  /** What the adjoint of a node is just now the sum of: what was there, and upstream × local. */
   private sums(context: CanvasRenderingContext2D, colours: Colours, frame: Frame): void {
     if (!frame.backward || frame.part < 0.8) return;
     const { model, place } = this.view;
-    context.font = `600 11px ${FONT}`;
+    context.font = `600 10px ${FONT}`;
     context.textAlign = "left";
     for (const [e, said] of frame.live) {
       if (!said) continue;
       const tail = model.edges.parent[e];
       const text = pretty(said);
-      const width = context.measureText(text).width + 12;
+      const width = context.measureText(text).width + 10;
       const x = place.x[tail] + place.lead[tail] + place.gate[tail];
-      const y = place.y[tail] + Math.max(place.below[tail], 19) + 1;
+      const y = this.free(tail, x, place.y[tail] + 20, width);
       context.fillStyle = colours.ground;
       context.strokeStyle = colours.adjoint;
       context.lineWidth = 1.2;
       context.beginPath();
-      context.roundRect(x, y, width, 18, 9);
+      context.roundRect(x, y, width, 16, 8);
       context.fill();
       context.stroke();
       context.fillStyle = colours.adjoint;
-      context.fillText(text, x + 6, y + 12.8);
+      context.fillText(text, x + 5, y + 11.5);
     }
+  }
+
+  /** The height, from y on, at which a text of this width hides no other node. */
+  private free(own: number, x: number, y: number, width: number): number {
+    const { place } = this.view;
+    const hides = (top: number) => place.x.some((left, v) => v !== own
+      && left + place.lead[v] - 4 < x + width && left + place.wide[v] > x
+      && place.y[v] - place.above[v] < top + 16 && place.y[v] + place.below[v] > top);
+    for (let down = 0; down <= 72; down += 6) if (!hides(y + down)) return y + down;
+    return y;
   }
 
   // -- nodes ----------------------------------------------------------------------------------
@@ -188,8 +198,9 @@ export class Picture {
     const y = place.y[v];
     const end = place.x[v] + place.wide[v];
     if (v === frame.selected || v === frame.hovered) this.halo(context, v, colours, v === frame.selected);
-    context.strokeStyle = colours.wire;
-    context.lineWidth = 1.4;
+    const bold = from[v].filter((e) => frame.bold.has(e));
+    context.strokeStyle = bold.length ? colours.adjoint : colours.wire;
+    context.lineWidth = Math.max(1.4, ...bold.map((e) => this.weight(e, frame)));
     context.beginPath();
     context.moveTo(x + place.gate[v], y);
     context.lineTo(end, y);

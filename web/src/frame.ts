@@ -60,15 +60,16 @@ function live(state: State): Map<number, string> {
   if (!known || known.node < 0) return found;
   if (known.phase === "forward") for (const e of view.into[known.node]) found.set(e, "");
   if (known.phase !== "backward" || !known.adds) return found;
-  const { parent, contribution, after } = known.adds;
+  const { parent, contribution } = known.adds;
   for (const e of view.into[known.node]) {
     const at = parent.indexOf(view.model.edges.parent[e]);
     if (at < 0) continue;
     const before = known.before[parent[at]];
     const local = view.model.edges.local[e];
     const scalar = local && !local.startsWith("[") && view.model.nodes.shape[parent[at]] === "";
+    // Of arrays norms are shown, which do not add up: "norm 1 + norm 0.2" says that there are two parts.
     const product = scalar ? `${known.before[known.node]} × ${local}` : brief(contribution[at]);
-    found.set(e, scalar ? `${before ? `${before} + ` : ""}${product} = ${after[at]}` : before ? `+ ${product}` : product);
+    found.set(e, scalar ? `= ${before ? `${before} + ` : ""}${product}` : before ? `= ${brief(before)} + ${product}` : "");
   }
   return found;
 }
@@ -87,11 +88,13 @@ function bold(state: State): Map<number, number> {
   const found = new Map<number, number>();
   const { selected, nodes: view } = state;
   const listed = selected >= 0 && state.showPaths && !view.model.nodes.op[selected] ? state.paths(selected) : undefined;
+  const sizes = listed?.paths.map((path) => Math.abs(Number(path.share)) || 0) ?? [];
+  const all = sizes.reduce((sum, size) => sum + size, 0) || 1; // more than 1 where paths cancel
   listed?.paths.forEach((path, k) => {
     if (state.path >= 0 && state.path !== k) return;
     path.nodes.slice(1).forEach((child, i) => {
       const e = view.into[child].find((edge) => view.model.edges.parent[edge] === path.nodes[i]);
-      if (e !== undefined) found.set(e, (found.get(e) ?? 0) + Math.abs(Number(path.share) || 0));
+      if (e !== undefined) found.set(e, (found.get(e) ?? 0) + sizes[k] / all);
     });
   });
   return found;

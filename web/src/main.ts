@@ -8,6 +8,7 @@ import { Picture } from "./draw";
 import { frameOf, shownAs } from "./frame";
 import { keys } from "./keys";
 import { read, type View } from "./model";
+import { drawOverview } from "./overview";
 import { pointer } from "./pointer";
 import { State } from "./state";
 import { colours, toggle } from "./theme";
@@ -59,7 +60,6 @@ class Page {
     this.time.follow(location.hash);
     this.arrange();
     this.resize();
-    if (this.camera.scale < UNREADABLE && this.state.level === "node") this.follow();
     this.changed();
   }
 
@@ -80,7 +80,7 @@ class Page {
     const above = Math.min((innerWidth - MARGIN) / width, (0.6 * high) / height);
     const wide = innerWidth > 900 && between < 1 && above > 1.2 * between;
     main.classList.toggle("wide", wide);
-    const least = Math.max(0.32 * high, 200);
+    const least = (above < LEGIBLE ? 0.6 : 0.42) * high;
     byId("stage").style.height = wide ? `${Math.max(Math.min(above, 1.6) * height + 2 * MARGIN, least)}px` : "";
   }
 
@@ -97,6 +97,7 @@ class Page {
     if (seen && camera.scale >= LEGIBLE) return;
     camera.scale = Math.max(camera.scale, 0.9);
     camera.centre(x[v] + wide[v] / 2, y[v]);
+    camera.hold(view.place.width, view.place.height);
   }
 
   fit(): void {
@@ -188,7 +189,9 @@ class Page {
         this.drawn = this.state.view;
       }
       const part = Math.min(Math.max((now - this.started) / MOVE, 0), 1);
-      this.picture.draw(this.context, this.camera, devicePixelRatio, colours(), frameOf(this.state, part));
+      const palette = colours();
+      this.picture.draw(this.context, this.camera, devicePixelRatio, palette, frameOf(this.state, part));
+      drawOverview(this.context, this.state.view, this.camera, devicePixelRatio, palette);
       if (part < 1) this.draw();
     });
   }
@@ -200,8 +203,10 @@ class Page {
     Object.assign(this.camera, { width: box.width, height: box.height });
     this.canvas.width = Math.round(box.width * devicePixelRatio);
     this.canvas.height = Math.round(box.height * devicePixelRatio);
-    if (first || this.camera.scale === this.all) this.fit();
-    else this.camera.centre(x, y);
+    if (first || this.camera.scale === this.all) {
+      this.fit();
+      if (this.camera.scale < UNREADABLE && this.state.level === "node") this.follow();
+    } else this.camera.centre(x, y);
     this.draw();
   }
 

@@ -3,6 +3,7 @@
 import { byId } from "./dom";
 import type { Page } from "./main";
 import { pretty } from "./numbers";
+import { cornerOf } from "./overview";
 
 const CLICK = 4; // pixels a click may move
 
@@ -35,7 +36,7 @@ export function pointer(page: Page): void {
   });
   canvas.addEventListener("pointerup", (event) => {
     down.delete(event.pointerId);
-    if (moved <= CLICK) page.select(under(page, event));
+    if (moved <= CLICK && !overview(page, event)) page.select(under(page, event));
   });
   canvas.addEventListener("pointercancel", (event) => down.delete(event.pointerId));
   canvas.addEventListener("pointerleave", () => { byId("tip").hidden = true; page.actions.point(-1); });
@@ -53,6 +54,18 @@ export function pointer(page: Page): void {
 function under(page: Page, event: MouseEvent): number {
   const box = page.canvas.getBoundingClientRect();
   return page.nodeAt(event.clientX - box.x, event.clientY - box.y);
+}
+
+/** A click on the overview goes there. */
+function overview(page: Page, event: MouseEvent): boolean {
+  const corner = cornerOf(page.state.view, page.camera);
+  const box = page.canvas.getBoundingClientRect();
+  const x = event.clientX - box.x - (corner?.x ?? 0);
+  const y = event.clientY - box.y - (corner?.y ?? 0);
+  if (!corner || x < -6 || y < -6) return false;
+  page.camera.centre(x / corner.scale, y / corner.scale);
+  page.draw();
+  return true;
 }
 
 /** Say what is under the pointer. */

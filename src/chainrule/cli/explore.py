@@ -6,7 +6,7 @@ import argparse
 
 from chainrule.cli.output import show, show_json
 
-EXAMPLE = 'chainrule explore "(x + y) * z" x=-2 y=5 z=-4 -o /dev/null'
+EXAMPLE = 'chainrule explore "(x + y) * z" x=-2 y=5 z=-4 -o page.html'
 
 
 def add(parser: argparse.ArgumentParser) -> None:

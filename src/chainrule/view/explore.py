@@ -24,9 +24,7 @@ DATA = '<script type="application/json" id="scene">null</script>'
 TITLE = "<title>chainrule</title>"
 
 
-def explore(
-    graph: Graph, path: str | PathLike[str] | None = None, run: Run | None = None
-) -> Path:
+def explore(graph: Graph, path: str | PathLike[str] | None = None, run: Run | None = None) -> Path:
     """Write the explorer page of a graph, with a run also its values, adjoints and steps.
 
     Without a path the page is a temporary file, and is opened in the browser.
