@@ -1,4 +1,4 @@
-"""The explorer page from Python: where it is written, what is in it, and that it cannot be injected."""
+"""The explorer page from Python: where it is written, what is in it, and what is only text."""
 
 import json
 import re
@@ -80,7 +80,7 @@ def test_the_source_is_that_of_the_functions_that_made_nodes():
 def test_an_inner_function_is_listed_once():
     def outer(x):
         y = x * 2.0
-        return sum(map(lambda k: k * y, [x, y]))
+        return sum((lambda k: k * y)(v) for v in [x, y])
 
     (listing,) = listings(cr.trace(outer, 1.0))
     assert len(listing["text"]) == 3

@@ -10,6 +10,7 @@ import { along, corners, flattened, trace, type Point } from "./wires";
 const GATE = 13;
 const LETTER = 7.224;
 const READABLE = 0.3; // of the scale, below which there is no text
+const MANY = 1500; // wires
 const FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 /** What is drawn of a view at one moment. */
@@ -43,6 +44,10 @@ export class Picture {
     context.fillStyle = colours.ground;
     context.fillRect(0, 0, camera.width, camera.height);
     context.setTransform(ratio * scale, 0, 0, ratio * scale, -camera.x * scale * ratio, -camera.y * scale * ratio);
+    if (scale < READABLE && this.routes.length > MANY) {
+      this.distant(context, camera, colours, frame);
+      return;
+    }
     context.lineCap = "round";
     this.wires(context, camera, colours, frame);
     const { place } = this.view;
@@ -53,6 +58,34 @@ export class Picture {
       context.globalAlpha = 1;
     }
     if (scale >= READABLE) this.sums(context, colours, frame);
+  }
+
+  /** Very many nodes from far away: straight wires and plain blocks, each kind in one go. */
+  private distant(context: CanvasRenderingContext2D, camera: Camera, colours: Colours, frame: Frame): void {
+    const { place, model } = this.view;
+    const size = Math.max(2 * GATE, 2 / camera.scale);
+    context.lineCap = "butt";
+    context.lineWidth = 0.7 / camera.scale;
+    context.strokeStyle = colours.wire;
+    context.globalAlpha = 0.45;
+    context.beginPath();
+    this.routes.forEach((route, e) => {
+      if (!this.visible(camera, e)) return;
+      const [from, to] = this.view.farthest.has(e) ? [route[0], route[route.length - 1]] : [route[route.length - 3], route[route.length - 1]];
+      context.moveTo(from[0], from[1]);
+      context.lineTo(to[0], to[1]);
+    });
+    context.stroke();
+    context.globalAlpha = 1;
+    for (const [colour, wanted] of [[colours.dim, 0], [colours.wrong, 1], [colours.select, 2]] as const) {
+      context.fillStyle = colour;
+      for (let v = 0; v < place.x.length; v++) {
+        const marked = v === frame.selected || v === frame.hovered || frame.found?.has(v) ? 2 : model.nodes.flags[v] & (FLAG.value | FLAG.adjoint) ? 1 : 0;
+        if (marked !== wanted || !camera.sees(place.x[v], place.y[v] - size, place.x[v] + place.wide[v], place.y[v] + size)) continue;
+        const grown = marked ? 2 : 1;
+        context.fillRect(place.x[v] + place.lead[v], place.y[v] - (grown * size) / 2, Math.max(place.gate[v], size / 2) * grown, grown * size);
+      }
+    }
   }
 
   /** The node at a point of the drawing, or -1. */

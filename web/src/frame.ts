@@ -104,11 +104,11 @@ function bold(state: State): Map<number, number> {
 function found(state: State): Set<number> | null {
   const { nodes } = state.view.model;
   const word = state.search.trim().toLowerCase();
-  if (!word && state.line < 0) return null;
+  if (!word && !state.lines.length) return null;
   const hits = new Set<number>();
   nodes.label.forEach((label, v) => {
     const text = `${label} ${nodes.op[v]} ${nodes.call[v]}`.toLowerCase();
-    if (word ? text.includes(word) : nodes.line[v] === state.line) hits.add(v);
+    if (word ? text.includes(word) : state.lines.includes(nodes.line[v])) hits.add(v);
   });
   return hits;
 }

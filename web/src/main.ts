@@ -44,9 +44,9 @@ class Page {
 
   constructor() {
     const { state } = this;
-    this.code = new Code(byId("code"), state, (line, hover) => {
-      if (hover) state.line = line;
-      else this.select(state.scene.views.node.model.nodes.line.lastIndexOf(line));
+    this.code = new Code(byId("code"), state, (lines, hover) => {
+      if (hover) state.lines = lines;
+      else this.select(state.scene.views.node.model.nodes.line.findLastIndex((line) => lines.includes(line)));
       this.changed(false);
     });
     this.time = new TimeBar(state, (moved) => { if (moved) this.move(); this.follow(); this.changed(); });

@@ -13,7 +13,7 @@ export class State {
   moment = 0;
   selected = -1;
   hovered = -1;
-  line = -1; // of the code that is pointed at
+  lines: number[] = []; // of the code that are pointed at
   path = -1; // which of the selected leaf's paths is shown; -1 is all
   showPaths = true;
   search = "";

@@ -18,38 +18,35 @@ def listings(graph: Graph) -> list[dict[str, Any]]:
     """Each function with a line that made a node: {"file", "first" (line), "text" (lines)}."""
     made = (n.code for n in graph.nodes if not n.is_leaf)
     codes = dict.fromkeys(code for code in made if isinstance(code, CodeType))
-    extents = {code: _extent(code) for code in codes}
     found: list[dict[str, Any]] = []
     room = MOST
-    for code, (first, last) in extents.items():
-        if room < last - first or last - first >= LONGEST or _inside(code, extents):
+    for path, first, last in _joined([_extent(code) for code in codes]):
+        if last - first >= min(LONGEST, room):
             continue
-        text = [linecache.getline(code.co_filename, k).rstrip() for k in range(first, last + 1)]
+        text = [linecache.getline(path, k).rstrip() for k in range(first, last + 1)]
         if any(text):
             room -= len(text)
-            file = shortened(os.path.basename(code.co_filename.replace("\\", "/")))
+            file = shortened(os.path.basename(path.replace("\\", "/")))
             text = [shortened(line) for line in _dedented(text)]
             found.append({"file": file, "first": first, "text": text})
     return found
 
 
-def _extent(code: CodeType) -> tuple[int, int]:
-    """The first and the last line of a function."""
+def _extent(code: CodeType) -> tuple[str, int, int]:
+    """The file, the first and the last line of a function."""
     numbers = [line for _, _, line in code.co_lines() if line]
-    return code.co_firstlineno, max(numbers, default=code.co_firstlineno)
+    return code.co_filename, code.co_firstlineno, max(numbers, default=code.co_firstlineno)
 
 
-def _inside(code: CodeType, extents: dict[CodeType, tuple[int, int]]) -> bool:
-    """Whether the lines of a function stand in those of another: a lambda, an inner function."""
-    first, last = extents[code]
-    return any(
-        other is not code
-        and other.co_filename == code.co_filename
-        and a <= first
-        and last <= b
-        and (b - a > last - first)
-        for other, (a, b) in extents.items()
-    )
+def _joined(extents: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """Those that overlap or follow each other as one: an inner function stands in its outer one."""
+    joined: list[tuple[str, int, int]] = []
+    for path, first, last in sorted(set(extents)):
+        if joined and joined[-1][0] == path and first <= joined[-1][2] + 1:
+            joined[-1] = path, joined[-1][1], max(last, joined[-1][2])
+        else:
+            joined.append((path, first, last))
+    return joined
 
 
 def _dedented(text: list[str]) -> list[str]:
