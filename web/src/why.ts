@@ -88,7 +88,7 @@ function comparison(state: State): HTMLElement | null {
     const last = end.get(v);
     return h("td", last?.wrong ? "wrong" : "adjoint", last ? `${last.wrong ? "✗ " : ""}${pretty(brief(last.adjoint))}` : "");
   })));
-  const head = h("tr", "", h("th"), ...orders.map((order) => h("th", "", order)));
+  const head = h("tr", "", h("td"), ...orders.map((order) => h("th", "", order)));
   return h("div", "scroll", h("table", "orders", h("caption", "", "the gradient, by order of steps"), h("thead", "", head), h("tbody", "", ...rows)));
 }
 
@@ -123,13 +123,13 @@ function numberRow(which: string, text: string): HTMLElement {
 function leavesCard(state: State, actions: Actions): HTMLElement {
   const { nodes, leaves, outputs, stage } = state.nodes.model;
   const rows = [...outputs, ...leaves].slice(0, 40).map((v) => {
-    const row = h("tr", "pick", h("th", "", nodes.label[v]), h("td", "value", pretty(brief(nodes.value[v]) || nodes.shape[v])), stage === "backward" && h("td", "adjoint", pretty(brief(nodes.adjoint[v]) || nodes.status[v])));
+    const row = h("tr", "pick", h("th", "", chip(state, v, actions)), h("td", "value", pretty(brief(nodes.value[v]) || nodes.shape[v])), stage === "backward" && h("td", "adjoint", pretty(brief(nodes.adjoint[v]) || nodes.status[v])));
     row.addEventListener("click", () => actions.select(v));
     row.addEventListener("mouseenter", () => actions.point(v));
     row.addEventListener("mouseleave", () => actions.point(-1));
     return row;
   });
-  const head = h("tr", "", h("th"), h("th", "", stage === "structure" ? "shape" : "value"), stage === "backward" && h("th", "", "adjoint"));
+  const head = h("tr", "", h("td"), h("th", "", stage === "structure" ? "shape" : "value"), stage === "backward" && h("th", "", "adjoint"));
   const hint = stage === "backward" ? "Click a leaf: its heaviest paths, and what if it were another number." : "";
   return h("section", "", h("h2", "", "result and leaves"), h("div", "scroll", h("table", "leaves", h("thead", "", head), h("tbody", "", ...rows))), h("p", "dim", hint));
 }
