@@ -45,7 +45,7 @@ def test_row_15_the_page_at_step_7(opened):
         "x̄ += q̄ · ∂q/∂x = -4 × 1 → -4 ȳ += q̄ · ∂q/∂y = -4 × 1 → -4"
     )
     drawn = page.drawn()
-    assert drawn.count("= -4 × 1") == 2
+    assert {"x̄ = -4 × 1", "ȳ = -4 × 1"} <= set(drawn)
     assert {"x", "-2", "y", "5", "z", "q", "3", "f", "-12", "×1", "×-4", "×3"} <= set(drawn)
     assert page.page.locator(".line.now").inner_text().split() == ["19", "q", "=", "x", "+", "y"]
 
@@ -60,7 +60,7 @@ def test_row_15_values_come_one_by_one_and_then_adjoints(opened):
     page.press("ArrowRight")
     assert page.text("#now h2") == "step 6 · backward"
     assert page.drawn().count("0") == 2, "the adjoints of x and y are still zero"
-    assert {"= 1 × -4", "= 1 × 3"} <= set(page.drawn())
+    assert {"q̄ = 1 × -4", "z̄ = 1 × 3"} <= set(page.drawn())
 
 
 @pytest.mark.parametrize("order", ["sorted", "data-driven", "recursive"])

@@ -30,6 +30,8 @@ export interface Frame {
   found: Set<number> | null; // nodes that a search found
 }
 
+interface Spot { x: number; y: number; width: number }
+
 export class Picture {
   private heats = new Map<string, Heat | null>();
   private routes: Point[][] = [];
@@ -190,16 +192,18 @@ export class Picture {
   /** What the adjoint of a node is just now the sum of: what was there, and upstream × local. */
   private sums(context: CanvasRenderingContext2D, colours: Colours, frame: Frame): void {
     if (!frame.backward || frame.part < 0.8) return;
-    const { model, place } = this.view;
+    const { model } = this.view;
     context.font = `600 10px ${FONT}`;
     context.textAlign = "left";
+    const taken: Spot[] = [];
     for (const [e, said] of frame.live) {
       if (!said) continue;
       const tail = model.edges.parent[e];
       const text = pretty(said);
       const width = context.measureText(text).width + 10;
-      const x = place.x[tail] + place.lead[tail] + place.gate[tail];
-      const y = this.free(tail, x, place.y[tail] + 20, width);
+      const spot = this.free(tail, brief(frame.adjoint(tail)), width, taken);
+      const { x, y } = spot;
+      taken.push(spot);
       context.fillStyle = colours.ground;
       context.strokeStyle = colours.adjoint;
       context.lineWidth = 1.2;
@@ -212,14 +216,19 @@ export class Picture {
     }
   }
 
-  /** The height, from y on, at which a text of this width hides no other node. */
-  private free(own: number, x: number, y: number, width: number): number {
+  /** Where such a text hides no node and no other: beside the adjoint, else above or below. */
+  private free(own: number, adjoint: string, width: number, taken: Spot[]): Spot {
     const { place } = this.view;
-    const hides = (top: number) => place.x.some((left, v) => v !== own
-      && left + place.lead[v] - 4 < x + width && left + place.wide[v] > x
-      && place.y[v] - place.above[v] < top + 16 && place.y[v] + place.below[v] > top);
-    for (let down = 0; down <= 72; down += 6) if (!hides(y + down)) return y + down;
-    return y;
+    const x = place.x[own] + place.lead[own] + place.gate[own];
+    const y = place.y[own];
+    const beside = { x: x + 10 + LETTER * (1.4 + adjoint.length), y: y + 3, width };
+    const above = { x, y: y - place.above[own] - 17, width };
+    const below = Array.from({ length: 12 }, (_, k) => ({ x, y: y + 20 + 6 * k, width }));
+    const hides = (spot: Spot) => place.x.some((left, v) => v !== own
+      && left + place.lead[v] - 4 < spot.x + width && left + place.wide[v] > spot.x
+      && place.y[v] - place.above[v] < spot.y + 16 && place.y[v] + place.below[v] > spot.y)
+      || taken.some((other) => other.x < spot.x + width && other.x + other.width > spot.x && Math.abs(other.y - spot.y) < 17);
+    return [beside, above, ...below].find((spot) => !hides(spot)) ?? below[0];
   }
 
   // -- nodes ----------------------------------------------------------------------------------

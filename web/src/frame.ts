@@ -4,6 +4,7 @@ import type { Frame } from "./draw";
 import { FLAG } from "./model";
 import { brief } from "./numbers";
 import type { State } from "./state";
+import { sentence } from "./timeline";
 
 export function frameOf(state: State, part: number): Frame {
   const { view, known } = state;
@@ -69,7 +70,8 @@ function live(state: State): Map<number, string> {
     const scalar = local && !local.startsWith("[") && view.model.nodes.shape[parent[at]] === "";
     // Of arrays norms are shown, which do not add up: "norm 1 + norm 0.2" says that there are two parts.
     const product = scalar ? `${known.before[known.node]} × ${local}` : brief(contribution[at]);
-    found.set(e, scalar ? `= ${before ? `${before} + ` : ""}${product}` : before ? `= ${brief(before)} + ${product}` : "");
+    const name = sentence(known.lines[at + 1]).said[0][0].split(" += ")[0];
+    found.set(e, scalar ? `${name} = ${before ? `${before} + ` : ""}${product}` : before ? `${name} = ${brief(before)} + ${product}` : "");
   }
   return found;
 }
