@@ -342,7 +342,7 @@ export class Picture {
     context.beginPath();
     context.moveTo(left, y + drop + 5); context.lineTo(left + 6, y + drop + 1.5); context.lineTo(left + 6, y + drop + 8.5);
     context.fill();
-    context.font = `italic ${whole ? "" : ""}12px ${FONT}`;
+    context.font = `italic 12px ${FONT}`;
     context.fillText(pretty(shortened(text, 30)), left + LETTER * 1.4, y + drop + 9);
   }
 

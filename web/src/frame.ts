@@ -89,7 +89,7 @@ function badges(state: State): Frame["badges"] {
 function bold(state: State): Map<number, number> {
   const found = new Map<number, number>();
   const { selected, nodes: view } = state;
-  const listed = selected >= 0 && state.showPaths && !view.model.nodes.op[selected] ? state.paths(selected) : undefined;
+  const listed = selected >= 0 && !view.model.nodes.op[selected] ? state.paths(selected) : undefined;
   const sizes = listed?.paths.map((path) => Math.abs(Number(path.share)) || 0) ?? [];
   const all = sizes.reduce((sum, size) => sum + size, 0) || 1; // more than 1 where paths cancel
   listed?.paths.forEach((path, k) => {

@@ -15,7 +15,6 @@ export class State {
   hovered = -1;
   lines: number[] = []; // of the code that are pointed at
   path = -1; // which of the selected leaf's paths is shown; -1 is all
-  showPaths = true;
   search = "";
   leaves = new Map<number, number>(); // what if
   track: Track | null = null;

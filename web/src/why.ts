@@ -53,7 +53,7 @@ function untimed(state: State): string {
   return stage === "structure" ? "The graph alone: a run of it has values." : "Values alone: run.backward() gives the adjoints.";
 }
 
-/** Text with its styles; the minus as books print it. */
+/** Text with its styles, as `graph.steps` has it. */
 function pieces(parts: Piece[]): Child[] {
   return parts.map(([text, style]) => h("span", style, text));
 }
