@@ -11,7 +11,7 @@ TEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-all lint format bench docs clean
+.PHONY: help demo test test-all lint format bench docs web clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -41,8 +41,11 @@ bench: .venv/.bench ## run the benchmarks against the peers
 docs: .venv/.docs ## build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet
 
+web: ## build the explorer page from web/ (needs Node 20 or newer)
+	cd web && npm ci --no-audit --no-fund && npm test && npm run build
+
 clean: ## remove all that make has made
-	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist site web/node_modules .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/pyvenv.cfg:

@@ -14,7 +14,8 @@ NEEDS = {"compile": "llvmlite", "bench": "llvmlite", "train": "sklearn"}
 
 
 @pytest.fixture(params=list(COMMANDS))
-def command(request):
+def command(request, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # an example may write a file
     if request.param in NEEDS:
         pytest.importorskip(NEEDS[request.param])
     return COMMANDS[request.param]

@@ -33,6 +33,7 @@ COMMANDS = {
         "grad": "the gradient of a formula or function, node by node, checked",
         "table": "every value and adjoint of one forward and backward pass",
         "step": "the same, one step at a time, with the reasons",
+        "explore": "a page in which the graph computes and differentiates",
         "explain": "why a gradient is what it is: paths, lines, kinks",
         "check": "compare gradients with central differences, rule by rule",
         "sort": "put dependencies first: a topological sort, or the cycle",

@@ -18,7 +18,7 @@ FAILURES = (
     *(ChainruleError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError),
     *(MemoryError, RecursionError, ImportError, OSError, AssertionError),
 )
-OPTION = re.compile(r"-h|-|--|--[a-z][a-z-]*(=.*)?", re.S)
+OPTION = re.compile(r"-[ho]|-|--|--[a-z][a-z-]*(=.*)?", re.S)
 FINE, NO, BAD_INPUT, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
 
 

@@ -134,6 +134,7 @@ class Graph:
     forward = late("chainrule.diff.run", "forward_run")
     steps = late("chainrule.explain.steps", "steps")
     to_svg = late("chainrule.view.svg", "to_svg")
+    explore = late("chainrule.view.explore", "explore")
     _repr_svg_ = late("chainrule.view.svg", "notebook_svg")
     _repr_html_ = late("chainrule.view.svg", "notebook_html")
     define = late("chainrule.diff.formal", "define", static=True)

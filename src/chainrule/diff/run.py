@@ -346,5 +346,6 @@ class Run:
         return bool(np.any(kinks))
 
     to_svg = late("chainrule.view.svg", "run_svg")
+    explore = late("chainrule.view.explore", "explore_run")
     _repr_svg_ = late("chainrule.view.svg", "notebook_svg")
     _repr_html_ = late("chainrule.view.svg", "notebook_html")

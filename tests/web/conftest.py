@@ -1,0 +1,99 @@
+"""Pages in a real browser, read from files, with the network cut off; without one, skipped."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# What is written on the canvas, in the frame that was drawn last: [text, x, y] in pixels.
+RECORD = """
+const { fillText, fillRect } = CanvasRenderingContext2D.prototype;
+window.written = [];
+CanvasRenderingContext2D.prototype.fillRect = function (x, y, w, h) {
+  if (x === 0 && y === 0) window.written = [];
+  return fillRect.call(this, x, y, w, h);
+};
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  const at = this.getTransform().transformPoint({ x, y });
+  if (text) window.written.push([text, at.x / devicePixelRatio, at.y / devicePixelRatio]);
+  return fillText.call(this, text, x, y);
+};
+"""
+
+
+class Opened:
+    """One open page, and what it has complained of."""
+
+    def __init__(self, page: Any, path: Path):
+        self.page, self.path, self.trouble = page, path, []
+        page.on("console", lambda said: self.trouble.append(said.text))
+        page.on("pageerror", lambda error: self.trouble.append(str(error)))
+        page.on("request", self._requested)
+        page.add_init_script(RECORD)
+
+    def _requested(self, request: Any) -> None:
+        if request.url.partition("#")[0] != self.path.as_uri() and request.url[:5] != "data:":
+            self.trouble.append(f"asked for {request.url}")
+
+    def at(self, anchor: str = "") -> Opened:
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.path.as_uri()}{anchor}")
+        self.settle()
+        return self
+
+    def settle(self) -> None:
+        """Wait until nothing moves."""
+        self.page.wait_for_timeout(60)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+        self.page.wait_for_timeout(60)
+
+    def text(self, selector: str) -> str:
+        return " ".join(self.page.inner_text(selector).split())
+
+    def drawn(self) -> list[str]:
+        """The texts on the canvas, with the minus of a keyboard."""
+        return [text.replace("−", "-") for text, _, _ in self.page.evaluate("written")]
+
+    def place(self, text: str) -> tuple[float, float]:
+        """Where on the page a text of the canvas stands."""
+        box = self.page.locator("#graph").bounding_box()
+        x, y = next((x, y) for t, x, y in self.page.evaluate("written") if t == text)
+        return box["x"] + x, box["y"] + y
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api")
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    with api.sync_playwright() as play:
+        try:
+            made = play.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        except api.Error as error:
+            pytest.skip(f"no browser: {str(error).splitlines()[0]}")
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
+    """Write a run's page and open it: opened(run, "#step=7"); no page may complain."""
+    context = browser.new_context(offline=True, reduced_motion="reduce")
+    pages: list[Opened] = []
+
+    def opening(run: Any, anchor: str = "", width: int = 1280) -> Opened:
+        path = run if isinstance(run, Path) else run.explore(tmp_path / f"page{len(pages)}.html")
+        pages.append(Opened(context.new_page(), path))
+        pages[-1].page.set_viewport_size({"width": width, "height": 800})
+        return pages[-1].at(anchor)
+
+    yield opening
+    for page in pages:
+        assert page.trouble == []
+    context.close()

@@ -1,0 +1,381 @@
+// The picture: wires, gates, values above the line and adjoints below it, and what moves just now.
+
+import type { Camera } from "./camera";
+import { CELL, drawHeat, heatOf, inWords, norm, type Heat } from "./heat";
+import { FLAG, type View } from "./model";
+import { brief, general, pretty } from "./numbers";
+import type { Colours } from "./theme";
+import { along, corners, flattened, trace, type Point } from "./wires";
+
+const GATE = 13;
+const LETTER = 7.224;
+const READABLE = 0.3; // of the scale, below which there is no text
+const MANY = 1500; // wires
+const FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
+
+/** What is drawn of a view at one moment. */
+export interface Frame {
+  value: (node: number) => boolean;
+  adjoint: (node: number) => string; // "" where none is known yet
+  whole: (node: number) => boolean; // whether that adjoint is all of it
+  wrong: (node: number) => boolean;
+  now: Set<number>; // the nodes whose step it is
+  live: Map<number, string>; // edges along which something moves, and what they say
+  backward: boolean;
+  part: number; // of the way that it has moved
+  badges: Map<number, { text: string; strong: boolean }>; // place in the order or on the stack
+  selected: number;
+  hovered: number;
+  bold: Map<number, number>; // edges of the paths shown, and their share
+  found: Set<number> | null; // nodes that a search found
+}
+
+interface Spot { x: number; y: number; width: number }
+
+export class Picture {
+  private heats = new Map<string, Heat | null>();
+  private routes: Point[][] = [];
+
+  constructor(readonly view: View) {
+    this.routes = view.model.edges.parent.map((_, e) => corners(view, e));
+  }
+
+  draw(context: CanvasRenderingContext2D, camera: Camera, ratio: number, colours: Colours, frame: Frame): void {
+    const { scale } = camera;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = colours.ground;
+    context.fillRect(0, 0, camera.width, camera.height);
+    context.setTransform(ratio * scale, 0, 0, ratio * scale, -camera.x * scale * ratio, -camera.y * scale * ratio);
+    if (scale < READABLE && this.routes.length > MANY) {
+      this.distant(context, camera, colours, frame);
+      return;
+    }
+    context.lineCap = "round";
+    this.wires(context, camera, colours, frame);
+    const { place } = this.view;
+    for (let v = 0; v < place.x.length; v++) {
+      if (!camera.sees(place.x[v] - 10, place.y[v] - place.above[v] - 12, place.x[v] + place.wide[v] + 12, place.y[v] + place.below[v] + 12)) continue;
+      context.globalAlpha = this.faint(v, frame) ? 0.28 : 1;
+      this.node(context, v, colours, frame, scale >= READABLE);
+      context.globalAlpha = 1;
+    }
+    if (scale >= READABLE) this.sums(context, colours, frame);
+  }
+
+  /** Very many nodes from far away: straight wires and plain blocks, each kind in one go. */
+  private distant(context: CanvasRenderingContext2D, camera: Camera, colours: Colours, frame: Frame): void {
+    const { place, model } = this.view;
+    const size = Math.max(2 * GATE, 2 / camera.scale);
+    context.lineCap = "butt";
+    context.lineWidth = 0.7 / camera.scale;
+    context.strokeStyle = colours.wire;
+    context.globalAlpha = 0.45;
+    context.beginPath();
+    this.routes.forEach((route, e) => {
+      if (!this.visible(camera, e)) return;
+      const [from, to] = this.view.farthest.has(e) ? [route[0], route[route.length - 1]] : [route[route.length - 3], route[route.length - 1]];
+      context.moveTo(from[0], from[1]);
+      context.lineTo(to[0], to[1]);
+    });
+    context.stroke();
+    context.globalAlpha = 1;
+    for (const [colour, wanted] of [[colours.dim, 0], [colours.wrong, 1], [colours.select, 2]] as const) {
+      context.fillStyle = colour;
+      for (let v = 0; v < place.x.length; v++) {
+        const marked = v === frame.selected || v === frame.hovered || frame.found?.has(v) ? 2 : model.nodes.flags[v] & (FLAG.value | FLAG.adjoint) ? 1 : 0;
+        if (marked !== wanted || !camera.sees(place.x[v], place.y[v] - size, place.x[v] + place.wide[v], place.y[v] + size)) continue;
+        const grown = marked ? 2 : 1;
+        context.fillRect(place.x[v] + place.lead[v], place.y[v] - (grown * size) / 2, Math.max(place.gate[v], size / 2) * grown, grown * size);
+      }
+    }
+  }
+
+  /** The node at a point of the drawing, or -1. */
+  at(x: number, y: number): number {
+    const { place } = this.view;
+    for (let v = place.x.length - 1; v >= 0; v--) {
+      if (x >= place.x[v] - 6 && x <= place.x[v] + place.wide[v] + 6 && y >= place.y[v] - Math.max(place.above[v], 10) && y <= place.y[v] + Math.max(place.below[v], 10)) return v;
+    }
+    return -1;
+  }
+
+  private faint(v: number, frame: Frame): boolean {
+    if (frame.found) return !frame.found.has(v);
+    if (!frame.bold.size) return false;
+    const { into, from } = this.view;
+    return ![...into[v], ...from[v]].some((e) => frame.bold.has(e));
+  }
+
+  // -- wires ----------------------------------------------------------------------------------
+
+  private wires(context: CanvasRenderingContext2D, camera: Camera, colours: Colours, frame: Frame): void {
+    const { model, place, farthest } = this.view;
+    const { parent, child, flow } = model.edges;
+    const strokes: [number, string, number][] = [];
+    for (const dashed of [false, true]) {
+      context.beginPath();
+      for (let e = 0; e < parent.length; e++) {
+        if (flow[e] === dashed || !this.visible(camera, e)) continue;
+        if (frame.bold.has(e) || frame.live.has(e) || parent[e] === frame.hovered || child[e] === frame.hovered) {
+          strokes.push([e, this.tint(e, colours, frame), this.weight(e, frame)]);
+        }
+        // The trunk is drawn with the wire that goes farthest.
+        trace(context, farthest.has(e) ? this.routes[e] : [this.routes[e].at(-3)!, ...this.routes[e].slice(-3)]);
+      }
+      context.setLineDash(dashed ? [3, 3] : []);
+      context.strokeStyle = colours.wire;
+      context.lineWidth = 1.4;
+      context.globalAlpha = frame.bold.size || frame.found ? 0.3 : 1;
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+    for (const [e, colour, width] of strokes) {
+      context.setLineDash(flow[e] ? [] : [3, 3]);
+      context.strokeStyle = colour;
+      context.lineWidth = width;
+      context.beginPath();
+      trace(context, this.routes[e]);
+      context.stroke();
+    }
+    context.setLineDash([]);
+    if (frame.part < 1) this.moving(context, colours, frame);
+    if (camera.scale >= READABLE) {
+      for (let e = 0; e < parent.length; e++) if (this.visible(camera, e)) this.local(context, e, colours, frame, place.x[child[e]]);
+    }
+  }
+
+  private visible(camera: Camera, e: number): boolean {
+    const route = this.routes[e];
+    const [x, y] = route[0];
+    const [to, end] = route[route.length - 1];
+    if (route.length > 4) return camera.sees(x, -1e9, to, 1e9);
+    return camera.sees(x - 4, Math.min(y, end) - 14, to + 4, Math.max(y, end) + 14);
+  }
+
+  private tint(e: number, colours: Colours, frame: Frame): string {
+    if (frame.live.has(e)) return frame.backward ? colours.adjoint : colours.value;
+    return frame.bold.has(e) ? colours.adjoint : colours.text;
+  }
+
+  private weight(e: number, frame: Frame): number {
+    const share = frame.bold.get(e);
+    return share !== undefined ? 2 + 3.5 * Math.min(share, 1) : frame.live.has(e) ? 2.6 : 1.8;
+  }
+
+  /** Values move to the right and adjoints to the left; a square and a circle. */
+  private moving(context: CanvasRenderingContext2D, colours: Colours, frame: Frame): void {
+    context.fillStyle = frame.backward ? colours.adjoint : colours.value;
+    for (const e of frame.live.keys()) {
+      const [x, y] = along(flattened(this.routes[e]), frame.backward ? 1 - frame.part : frame.part);
+      context.beginPath();
+      if (frame.backward) context.arc(x, y, 5, 0, 7);
+      else context.rect(x - 4.5, y - 4.5, 9, 9);
+      context.fill();
+    }
+  }
+
+  private local(context: CanvasRenderingContext2D, e: number, colours: Colours, frame: Frame, x: number): void {
+    const { model, place, into } = this.view;
+    const text = localText(model.edges.local[e]);
+    const head = model.edges.child[e];
+    if (!text || !frame.value(head)) return;
+    const entries = into[head].map((other) => place.entry[other]);
+    const entry = place.entry[e];
+    const side = entry === Math.min(...entries) ? -4 : entry === Math.max(...entries) ? 10.5 : 0;
+    if (!side) return;
+    context.font = `${frame.live.has(e) && frame.backward ? "600 " : ""}10px ${FONT}`;
+    context.fillStyle = frame.live.has(e) && frame.backward ? colours.adjoint : colours.dim;
+    context.textAlign = "left";
+    context.fillText(pretty(text), x + 2, place.y[head] + entry + side);
+  }
+
+  /** What the adjoint of a node is just now the sum of: what was there, and upstream × local. */
+  private sums(context: CanvasRenderingContext2D, colours: Colours, frame: Frame): void {
+    if (!frame.backward || frame.part < 0.8) return;
+    const { model } = this.view;
+    context.font = `600 10px ${FONT}`;
+    context.textAlign = "left";
+    const taken: Spot[] = [];
+    for (const [e, said] of frame.live) {
+      if (!said) continue;
+      const tail = model.edges.parent[e];
+      const text = pretty(said);
+      const width = context.measureText(text).width + 10;
+      const spot = this.free(tail, brief(frame.adjoint(tail)), width, taken);
+      const { x, y } = spot;
+      taken.push(spot);
+      context.fillStyle = colours.ground;
+      context.strokeStyle = colours.adjoint;
+      context.lineWidth = 1.2;
+      context.beginPath();
+      context.roundRect(x, y, width, 16, 8);
+      context.fill();
+      context.stroke();
+      context.fillStyle = colours.adjoint;
+      context.fillText(text, x + 5, y + 11.5);
+    }
+  }
+
+  /** Where such a text hides no node and no other: beside the adjoint, else above or below. */
+  private free(own: number, adjoint: string, width: number, taken: Spot[]): Spot {
+    const { place } = this.view;
+    const x = place.x[own] + place.lead[own] + place.gate[own];
+    const y = place.y[own];
+    const beside = { x: x + 10 + LETTER * (1.4 + adjoint.length), y: y + 3, width };
+    const above = { x, y: y - place.above[own] - 17, width };
+    const below = Array.from({ length: 12 }, (_, k) => ({ x, y: y + 20 + 6 * k, width }));
+    const hides = (spot: Spot) => place.x.some((left, v) => v !== own
+      && left + place.lead[v] - 4 < spot.x + width && left + place.wide[v] > spot.x
+      && place.y[v] - place.above[v] < spot.y + 16 && place.y[v] + place.below[v] > spot.y)
+      || taken.some((other) => other.x < spot.x + width && other.x + other.width > spot.x && Math.abs(other.y - spot.y) < 17);
+    return [beside, above, ...below].find((spot) => !hides(spot)) ?? below[0];
+  }
+
+  // -- nodes ----------------------------------------------------------------------------------
+
+  private node(context: CanvasRenderingContext2D, v: number, colours: Colours, frame: Frame, readable: boolean): void {
+    const { model, place, from } = this.view;
+    const { nodes } = model;
+    const x = place.x[v] + place.lead[v];
+    const y = place.y[v];
+    const end = place.x[v] + place.wide[v];
+    if (v === frame.selected || v === frame.hovered) this.halo(context, v, colours, v === frame.selected);
+    const bold = from[v].filter((e) => frame.bold.has(e));
+    context.strokeStyle = bold.length ? colours.adjoint : colours.wire;
+    context.lineWidth = Math.max(1.4, ...bold.map((e) => this.weight(e, frame)));
+    context.beginPath();
+    context.moveTo(x + place.gate[v], y);
+    context.lineTo(end, y);
+    context.stroke();
+    context.fillStyle = colours.wire;
+    if (place.gate[v]) this.gate(context, v, x, y, colours, frame, readable);
+    else context.fillRect(x, y - 4, 4, 8);
+    context.fillStyle = colours.wire;
+    context.beginPath();
+    if (model.outputs.includes(v)) {
+      context.moveTo(end, y - 5); context.lineTo(end + 9, y); context.lineTo(end, y + 5);
+    } else if (from[v].length > 1) context.arc(end, y, 3.2, 0, 7);
+    context.fill();
+    if (!readable) return;
+    context.textAlign = "left";
+    const left = x + place.gate[v] + 6;
+    this.above(context, v, left, y, colours, frame);
+    if (frame.adjoint(v)) this.below(context, v, left, y, colours, frame);
+    const badge = frame.badges.get(v);
+    if (badge) this.badge(context, badge, place.gate[v] ? x + place.gate[v] / 2 : x + 2, y + (nodes.op[v] ? GATE + 10 : 14), colours);
+  }
+
+  private halo(context: CanvasRenderingContext2D, v: number, colours: Colours, selected: boolean): void {
+    const { place } = this.view;
+    context.strokeStyle = colours.select;
+    context.lineWidth = selected ? 2 : 1;
+    context.beginPath();
+    context.roundRect(place.x[v] + place.lead[v] - 6, place.y[v] - place.above[v] - 4, place.wide[v] - place.lead[v] + 6, place.above[v] + place.below[v] + 8, 7);
+    context.stroke();
+  }
+
+  /** A round gate; one that routes is pointed, and a group of nodes has corners. */
+  private gate(context: CanvasRenderingContext2D, v: number, x: number, y: number, colours: Colours, frame: Frame, readable: boolean): void {
+    const { nodes } = this.view.model;
+    const width = this.view.place.gate[v];
+    const now = frame.now.has(v);
+    const alarm = nodes.flags[v] && (nodes.flags[v] === FLAG.value ? frame.value(v) : frame.adjoint(v));
+    const lit = frame.backward ? colours.adjoint : colours.value;
+    context.fillStyle = now ? lit : colours.gate;
+    context.strokeStyle = alarm ? colours.wrong : now ? lit : colours.wire;
+    context.lineWidth = alarm ? 2.6 : 1.3;
+    context.beginPath();
+    if (nodes.gate[v] === "routes") {
+      context.moveTo(x + 7, y - GATE); context.lineTo(x + width - 7, y - GATE); context.lineTo(x + width, y);
+      context.lineTo(x + width - 7, y + GATE); context.lineTo(x + 7, y + GATE); context.lineTo(x, y);
+      context.closePath();
+    } else context.roundRect(x, y - GATE, width, 2 * GATE, nodes.count[v] === 1 ? GATE : 3);
+    context.fill();
+    context.stroke();
+    if (!readable) return;
+    context.fillStyle = now ? colours.ground : colours.text;
+    context.font = `12px ${FONT}`;
+    context.textAlign = "center";
+    context.fillText(shortened(nodes.symbol[v], nodes.count[v] === 1 ? 16 : 28), x + width / 2, y + 4.2);
+  }
+
+  private above(context: CanvasRenderingContext2D, v: number, left: number, y: number, colours: Colours, frame: Frame): void {
+    const { nodes, arrays } = this.view.model;
+    const shown = frame.value(v) && nodes.value[v] !== "";
+    const heat = this.heat("value", v);
+    let lift = 5;
+    if (heat) {
+      if (shown) drawHeat(context, heat, left, y - lift - heat.rows * CELL, "value", colours.value, colours.wrong);
+      lift += heat.rows * CELL + 4;
+    }
+    const name = this.nameOf(v);
+    const summary = arrays.value[v];
+    const value = heat || !nodes.value[v] ? nodes.shape[v] : shown ? shortened(summary ? inWords(summary) : nodes.value[v], 26) : "";
+    context.font = `600 12px ${FONT}`;
+    context.fillStyle = colours.text;
+    context.fillText(name, left, y - lift);
+    context.font = `${frame.now.has(v) && !frame.backward && !heat ? "600 " : ""}12px ${FONT}`;
+    context.fillStyle = heat || !shown ? colours.dim : nodes.flags[v] & FLAG.value ? colours.wrong : colours.value;
+    context.fillText(pretty(value), left + (name ? (name.length + 1) * LETTER : 0), y - lift);
+  }
+
+  private nameOf(v: number): string {
+    const { nodes } = this.view.model;
+    if (nodes.count[v] > 1) return nodes.op[v] ? `${nodes.count[v]} nodes` : `${nodes.label[v]} (${nodes.count[v]} leaves)`;
+    return nodes.named[v] ? shortened(nodes.label[v], 22) : "";
+  }
+
+  private below(context: CanvasRenderingContext2D, v: number, left: number, y: number, colours: Colours, frame: Frame): void {
+    const { nodes, arrays } = this.view.model;
+    const whole = frame.whole(v);
+    const heat = whole ? this.heat("adjoint", v) : null;
+    const wrong = frame.wrong(v) || (whole && nodes.flags[v] & (FLAG.adjoint | FLAG.kink));
+    const colour = wrong ? colours.wrong : whole || frame.now.has(v) ? colours.adjoint : colours.dim;
+    let drop = 5;
+    if (heat) {
+      drawHeat(context, heat, left, y + drop, "adjoint", colours.adjoint, colours.wrong);
+      drop += heat.rows * CELL + 4;
+    }
+    const summary = arrays.adjoint[v];
+    const text = heat && summary ? `norm ${general(norm(summary), 3)}` : whole && summary ? inWords(summary) : brief(frame.adjoint(v));
+    context.fillStyle = colour;
+    context.beginPath();
+    context.moveTo(left, y + drop + 5); context.lineTo(left + 6, y + drop + 1.5); context.lineTo(left + 6, y + drop + 8.5);
+    context.fill();
+    context.font = `italic 12px ${FONT}`;
+    context.fillText(pretty(shortened(text, 30)), left + LETTER * 1.4, y + drop + 9);
+  }
+
+  private badge(context: CanvasRenderingContext2D, badge: { text: string; strong: boolean }, x: number, y: number, colours: Colours): void {
+    context.font = `600 10px ${FONT}`;
+    const width = Math.max(16, context.measureText(badge.text).width + 8);
+    context.fillStyle = badge.strong ? colours.value : colours.ground;
+    context.strokeStyle = badge.strong ? colours.value : colours.dim;
+    context.lineWidth = 1.2;
+    context.beginPath();
+    context.roundRect(x - width / 2, y - 8, width, 16, badge.strong ? 3 : 8);
+    context.fill();
+    context.stroke();
+    context.fillStyle = badge.strong ? colours.ground : colours.dim;
+    context.textAlign = "center";
+    context.fillText(badge.text, x, y + 3.6);
+    context.textAlign = "left";
+  }
+
+  private heat(which: "value" | "adjoint", v: number): Heat | null {
+    const key = `${which}${v}`;
+    if (!this.heats.has(key)) this.heats.set(key, heatOf(this.view.model.arrays[which][v]));
+    return this.heats.get(key)!;
+  }
+}
+
+/** A local derivative as it stands on a wire: a number in four digits; "" for a matrix. */
+export function localText(local: string): string {
+  const number = local === "" ? NaN : Number(local.replace("inf", "Infinity"));
+  return local === "nan" || !Number.isNaN(number) ? `×${general(number, 4)}` : "";
+}
+
+function shortened(text: string, longest: number): string {
+  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
+}
+

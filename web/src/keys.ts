@@ -1,0 +1,37 @@
+// The keyboard: time with the arrows left and right, nodes with those up and down.
+
+import { byId } from "./dom";
+import type { Page } from "./main";
+import type { TimeBar } from "./timebar";
+
+export function keys(page: Page, time: TimeBar): void {
+  const nodes = page.state.scene.views.node.model.nodes.label.length;
+  const next = (by: number) => page.select((page.state.selected + by + nodes) % nodes);
+  const zoom = (factor: number) => { page.camera.zoom(factor); page.draw(); };
+  const actions: Record<string, () => void> = {
+    ArrowRight: () => time.step(1),
+    ArrowLeft: () => time.step(-1),
+    ArrowDown: () => next(1),
+    ArrowUp: () => next(page.state.selected < 0 ? 0 : -1),
+    " ": () => time.play(),
+    Home: () => time.to(0),
+    End: () => time.to(Infinity),
+    Escape: () => { page.state.search = byId<HTMLInputElement>("search").value = ""; page.select(-1); },
+    "/": () => byId("search").focus(),
+    "+": () => zoom(1.3),
+    "=": () => zoom(1.3),
+    "-": () => zoom(1 / 1.3),
+    "0": () => page.fit(),
+    c: () => page.fold("code"),
+    w: () => page.fold("why"),
+  };
+  addEventListener("keydown", (event) => {
+    const target = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in actions)) return;
+    const field = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
+    if (field && target.id !== "scrub" && event.key !== "Escape") return;
+    if (event.key === " " && target instanceof HTMLButtonElement) return;
+    event.preventDefault();
+    actions[event.key]();
+  });
+}

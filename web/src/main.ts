@@ -1,0 +1,266 @@
+// The page: it reads the scene, and everything a reader does changes the state and draws it again.
+
+import "./style.css";
+import { Camera } from "./camera";
+import { Code } from "./code";
+import { byId, h } from "./dom";
+import { Picture } from "./draw";
+import { frameOf, shownAs } from "./frame";
+import { keys } from "./keys";
+import { read, type View } from "./model";
+import { drawOverview } from "./overview";
+import { pointer } from "./pointer";
+import { State } from "./state";
+import { colours, toggle } from "./theme";
+import { TimeBar } from "./timebar";
+import { nodeCard, nowCard, type Actions } from "./why";
+
+const MOVE = 420; // milliseconds that a step takes to move
+const MARGIN = 56; // pixels around the drawing
+const LEGIBLE = 0.55; // of the scale, below which numbers cannot be read
+const UNREADABLE = 0.3; // below which a page does not open
+const SIDES: Record<string, number> = { code: 270, why: 350 };
+const LEVELS: Record<string, string> = { node: "every node", line: "by line", function: "by function", file: "by file" };
+
+class Page {
+  readonly state = new State(read(byId("scene").textContent!));
+  readonly camera = new Camera();
+  readonly canvas = byId<HTMLCanvasElement>("graph");
+  private readonly context = this.canvas.getContext("2d")!;
+  private readonly code: Code;
+  private readonly time: TimeBar;
+  private picture = new Picture(this.state.view);
+  private drawn: View = this.state.view;
+  private started = -Infinity;
+  private waiting = false;
+  private all = 0; // the scale at which the reader sees all of it
+  readonly actions: Actions = {
+    select: (node) => this.select(node),
+    point: (node) => { this.state.hovered = node; this.changed(false); },
+    path: (index) => { this.state.path = index; this.changed(); },
+    assume: (leaf, value) => { this.state.assume(leaf, value); this.changed(); },
+    forget: () => { this.state.forget(); this.changed(); },
+  };
+
+  constructor() {
+    const { state } = this;
+    this.code = new Code(byId("code"), state, (lines, hover) => {
+      if (hover) state.lines = lines;
+      else this.select(state.scene.views.node.model.nodes.line.findLastIndex((line) => lines.includes(line)));
+      this.changed(false);
+    });
+    this.time = new TimeBar(state, (moved) => { if (moved) this.move(); this.follow(); this.changed(); });
+    this.header();
+    pointer(this);
+    keys(this, this.time);
+    new ResizeObserver(() => this.resize()).observe(byId("stage"));
+    addEventListener("resize", () => this.arrange());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    addEventListener("hashchange", () => { if (this.time.follow(location.hash)) { this.follow(); this.changed(); } });
+    this.time.follow(location.hash);
+    this.arrange();
+    this.resize();
+    this.changed();
+  }
+
+  /** Show a node: its card, its line, its paths. */
+  select(node: number): void {
+    this.state.selected = node;
+    this.state.path = -1;
+    this.changed();
+  }
+
+  /** A drawing that is wide and low stands above the panels instead of between them. */
+  private arrange(): void {
+    const { width, height } = this.state.view.place;
+    const main = document.querySelector("main")!;
+    const shown = (id: string) => (byId(id).hidden ? 0 : SIDES[id]);
+    const high = main.clientHeight - MARGIN;
+    const between = Math.min((innerWidth - shown("code") - shown("why") - MARGIN) / width, high / height);
+    const above = Math.min((innerWidth - MARGIN) / width, (0.6 * high) / height);
+    const wide = innerWidth > 900 && between < 1 && above > 1.2 * between;
+    main.classList.toggle("wide", wide);
+    const least = (above < LEGIBLE ? 0.6 : 0.42) * high;
+    byId("stage").style.height = wide ? `${Math.max(Math.min(above, 1.6) * height + 2 * MARGIN, least)}px` : "";
+  }
+
+  /** Where a step happens is brought into view, close enough to be read. */
+  private follow(): void {
+    const { known, view } = this.state;
+    if (!known || known.node < 0) return;
+    const v = shownAs(this.state, known.node);
+    const { x, y, wide, above, below } = view.place;
+    const { camera } = this;
+    const margin = 30 / camera.scale;
+    const seen = x[v] - margin >= camera.x && x[v] + wide[v] + margin <= camera.x + camera.width / camera.scale
+      && y[v] - above[v] >= camera.y && y[v] + below[v] <= camera.y + camera.height / camera.scale;
+    if (seen && camera.scale >= LEGIBLE) return;
+    camera.scale = Math.max(camera.scale, 0.9);
+    camera.centre(x[v] + wide[v] / 2, y[v]);
+    camera.hold(view.place.width, view.place.height);
+  }
+
+  fit(): void {
+    this.camera.fit(this.state.view.place.width + 9, this.state.view.place.height);
+    this.all = this.camera.scale;
+    this.draw();
+  }
+
+  /** Bring a node into view. */
+  jump(node: number): void {
+    const { place } = this.state.view;
+    const v = shownAs(this.state, node);
+    this.camera.scale = Math.max(this.camera.scale, 1);
+    this.camera.centre(place.x[v] + place.wide[v] / 2, place.y[v]);
+    this.select(node);
+  }
+
+  nodeAt(px: number, py: number): number {
+    const v = this.picture.at(...this.camera.point(px, py));
+    const { group } = this.state.view;
+    return v >= 0 && group ? group.lastIndexOf(v) : v;
+  }
+
+  relevel(level: string): void {
+    this.state.level = level;
+    this.arrange();
+    this.resize();
+    this.fit();
+    this.changed();
+  }
+
+  save(): void {
+    const link = h("a");
+    link.href = this.canvas.toDataURL("image/png");
+    link.download = `${this.state.scene.views.node.model.name.replace(/\W+/g, "-") || "graph"}.png`;
+    link.click();
+  }
+
+  /** Everything is shown again; the panels too unless only the picture has changed. */
+  changed(panels = true): void {
+    this.draw();
+    this.code.mark();
+    if (!panels) return;
+    const typing = document.activeElement?.id ?? "";
+    const open = [...byId("node").querySelectorAll("details")].map((details) => details.open);
+    byId("now").replaceChildren(nowCard(this.state, this.actions));
+    if (!typing.startsWith("what-if")) byId("node").replaceChildren(nodeCard(this.state, this.actions));
+    else this.refresh(typing);
+    byId("node").querySelectorAll("details").forEach((details, k) => { details.open = open[k] ?? false; });
+    byId<HTMLSelectElement>("level").value = this.state.level;
+    this.time.show();
+    this.canvas.setAttribute("aria-label", this.described());
+  }
+
+  /** The card of a node whose number is being typed: all but the field itself is made anew. */
+  private refresh(field: string): void {
+    const old = byId<HTMLInputElement>(field);
+    const { value, selectionStart } = old;
+    byId("node").replaceChildren(nodeCard(this.state, this.actions));
+    const made = byId<HTMLInputElement>(field);
+    if (!made) return;
+    if (field === "what-if-slider") {
+      made.replaceWith(old); // it is being dragged
+      old.focus();
+      return;
+    }
+    made.value = value;
+    made.focus();
+    if (made.type === "text") made.setSelectionRange(selectionStart, selectionStart);
+  }
+
+  private described(): string {
+    const { nodes, leaves, outputs } = this.state.nodes.model;
+    const said = (v: number) => `${nodes.label[v]} ${nodes.value[v]}${nodes.adjoint[v] ? `, adjoint ${nodes.adjoint[v]}` : ""}`;
+    return `Graph of ${nodes.label.length} nodes. Result ${outputs.slice(0, 8).map(said).join("; ")}. Leaves ${leaves.slice(0, 20).map(said).join("; ")}.`;
+  }
+
+  private move(): void {
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.started = performance.now();
+  }
+
+  draw(): void {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame((now) => {
+      this.waiting = false;
+      if (this.drawn !== this.state.view) {
+        this.picture = new Picture(this.state.view);
+        this.drawn = this.state.view;
+      }
+      const part = Math.min(Math.max((now - this.started) / MOVE, 0), 1);
+      const palette = colours();
+      this.picture.draw(this.context, this.camera, devicePixelRatio, palette, frameOf(this.state, part));
+      drawOverview(this.context, this.state.view, this.camera, devicePixelRatio, palette);
+      if (part < 1) this.draw();
+    });
+  }
+
+  private resize(): void {
+    const box = byId("stage").getBoundingClientRect();
+    const first = this.camera.width <= 1;
+    const [x, y] = this.camera.point(this.camera.width / 2, this.camera.height / 2);
+    Object.assign(this.camera, { width: box.width, height: box.height });
+    this.canvas.width = Math.round(box.width * devicePixelRatio);
+    this.canvas.height = Math.round(box.height * devicePixelRatio);
+    if (first || this.camera.scale === this.all) {
+      this.fit();
+      if (this.camera.scale < UNREADABLE && this.state.level === "node") this.follow();
+    } else this.camera.centre(x, y);
+    this.draw();
+  }
+
+  private header(): void {
+    const { model } = this.state.scene.views.node;
+    const press = (id: string, action: () => void) => byId(id).addEventListener("click", action);
+    const count = model.nodes.label.length;
+    byId("name").textContent = this.state.scene.formula || model.name;
+    byId("about").textContent = `${count.toLocaleString("en")} nodes · ${model.edges.parent.length.toLocaleString("en")} edges`;
+    document.title = `${model.name} · chainrule`;
+    const levels = byId<HTMLSelectElement>("level");
+    for (const [level, text] of Object.entries(LEVELS)) levels.append(new Option(text, level));
+    levels.addEventListener("change", () => this.relevel(levels.value));
+    const search = byId<HTMLInputElement>("search");
+    search.addEventListener("input", () => { this.state.search = search.value; this.changed(false); });
+    search.addEventListener("keydown", (event) => { if (event.key === "Enter") this.firstHit(); });
+    press("fit", () => this.fit());
+    press("closer", () => { this.camera.zoom(1.3); this.draw(); });
+    press("farther", () => { this.camera.zoom(1 / 1.3); this.draw(); });
+    press("theme", () => { toggle(); this.draw(); });
+    press("save", () => this.save());
+    for (const panel of ["code", "why"]) press(`show-${panel}`, () => this.fold(panel));
+    const bad = model.nodes.flags.findIndex((flags) => flags & 3);
+    byId("trouble").hidden = bad < 0;
+    byId("trouble").textContent = "not finite: jump";
+    press("trouble", () => { this.state.level = "node"; this.jump(bad); });
+    byId("legend").textContent = legend(this.state);
+  }
+
+  fold(panel: string): void {
+    const hidden = byId(panel).toggleAttribute("hidden");
+    byId(`show-${panel}`).setAttribute("aria-pressed", String(!hidden));
+    this.arrange();
+  }
+
+  private firstHit(): void {
+    const hits = frameOf(this.state, 1).found;
+    const first = hits ? [...hits][0] : undefined;
+    if (first === undefined) return;
+    const { group } = this.state.view;
+    this.jump(group ? group.lastIndexOf(first) : first);
+  }
+}
+
+function legend(state: State): string {
+  const { stage, arrays, edges } = state.scene.views.node.model;
+  const said = ["above the line: value"];
+  if (stage === "structure") return "leaves left, result right";
+  if (stage === "backward") said.push("below: adjoint");
+  if (edges.local.some((text) => text && !text.startsWith("["))) said.push("×: local derivative");
+  if (Object.keys(arrays.value).length) said.push("squares: values, circles: adjoints, hollow: negative");
+  if (edges.flow.includes(false)) said.push("dashed: no gradient flows");
+  return said.join(" · ");
+}
+
+export type { Page };
+new Page();

@@ -1,0 +1,100 @@
+// The data of a page, as src/chainrule/view/scene.py writes it, with its columns spread out.
+
+export type Real = number | string | null; // "nan", "inf" and "-inf" are words
+export type Piece = [text: string, style: string];
+
+export interface Nodes {
+  label: string[]; named: boolean[]; op: string[]; symbol: string[]; gate: string[]; shape: string[];
+  dtype: string[]; call: string[]; line: number[]; count: number[]; value: string[]; number: Real[];
+  adjoint: string[]; slope: Real[]; status: string[]; flags: number[];
+}
+export interface Edges {
+  parent: number[]; child: number[]; slots: number[][]; local: string[]; contribution: string[];
+  flow: boolean[]; count: number[];
+}
+export interface Summary {
+  shape: number[]; data?: Real[]; low?: Real; high?: Real; mean?: Real; std?: Real; norm?: Real;
+  zeros?: number; nan?: number; inf?: number; histogram?: number[];
+  heat?: { rows: number; columns: number; data: (number | null)[] };
+}
+export interface Model {
+  name: string; stage: "structure" | "forward" | "backward"; nodes: Nodes; edges: Edges;
+  leaves: number[]; outputs: number[];
+  lines: { file: string[]; number: number[]; text: string[]; function: string[] };
+  arrays: { value: Record<string, Summary>; adjoint: Record<string, Summary> };
+}
+export interface Place {
+  x: number[]; y: number[]; layer: number[]; start: number[]; end: number[]; first: number[];
+  places: number[]; entry: number[]; width: number; height: number; lead: number[]; gate: number[];
+  wide: number[]; above: number[]; below: number[];
+}
+/** A model with its places, the edges into and out of each node, and the node each node is part of. */
+export interface View {
+  model: Model; place: Place; into: number[][]; from: number[][]; group: number[] | null;
+  farthest: Set<number>;
+}
+export interface Adds { parent: number[]; contribution: string[]; after: string[] }
+export interface Steps {
+  kind: number[]; node: number[]; why: string[]; wrong: string[]; lines: Piece[][][];
+  adds: (Adds | null)[];
+}
+export interface Sort { kind: string[]; node: number[] }
+export interface Timeline { sort: Record<string, Sort>; orders: Record<string, Steps | { refused: string }> }
+export interface Path { nodes: number[]; factors: string[]; product: string; share: Real; covered: Real }
+export interface Paths { count: string; exact: boolean; total: string; rest: string; paths: Path[] }
+export interface Program {
+  nodes: { leaf?: string; op?: string; args?: unknown[]; attrs?: object; dtype: string; shape: number[] }[];
+  outputs: number[];
+}
+export interface Listing { file: string; first: number; text: string[] }
+export interface Scene {
+  views: Record<string, View>; timeline: Timeline | { refused: string } | null;
+  paths: Record<string, Paths> | null; program: Program | null; source: Listing[]; formula: string;
+}
+
+export const FLAG = { value: 1, adjoint: 2, kink: 4 };
+
+/** The data that stands in the page. */
+export function read(text: string): Scene {
+  const raw = JSON.parse(text);
+  const views: Record<string, View> = { node: view(raw, null) };
+  for (const [level, shown] of Object.entries<any>(raw.levels)) views[level] = view(shown, shown.group);
+  const { timeline, paths, program, source = [], formula = "" } = raw;
+  return { views, timeline, paths, program, source, formula };
+}
+
+function view(raw: any, group: number[] | null): View {
+  const model: Model = { ...raw.model, nodes: columns(raw.model.nodes), edges: columns(raw.model.edges), lines: columns(raw.model.lines) };
+  const into: number[][] = model.nodes.label.map(() => []);
+  const from: number[][] = model.nodes.label.map(() => []);
+  model.edges.parent.forEach((parent, e) => {
+    from[parent].push(e);
+    into[model.edges.child[e]].push(e);
+  });
+  return { model, place: raw.place, into, from, group, farthest: farthest(model, raw.place) };
+}
+
+/** Of the wires that leave a node, those that go farthest: the others branch off from them. */
+function farthest(model: Model, place: Place): Set<number> {
+  const best = new Map<string, number>();
+  model.edges.parent.forEach((parent, e) => {
+    const key = `${parent} ${model.edges.flow[e]}`;
+    const known = best.get(key);
+    const layer = (edge: number) => place.layer[model.edges.child[edge]];
+    if (known === undefined || layer(e) > layer(known)) best.set(key, e);
+  });
+  return new Set(best.values());
+}
+
+function columns<T>(raw: Record<string, any>): T {
+  return Object.fromEntries(Object.entries(raw).map(([name, column]) => [name, spread(column)])) as T;
+}
+
+/** {"of": [strings], "at": [index of each]} as the list it stands for. */
+export function spread(column: any): any[] {
+  return Array.isArray(column) ? column : column.at.map((k: number) => column.of[k]);
+}
+
+export function real(value: Real): number {
+  return value === null ? NaN : typeof value === "number" ? value : Number(value.replace("inf", "Infinity"));
+}
