@@ -67,7 +67,7 @@ def assert_all_is_written(block: range, order: int, monkeypatch: pytest.MonkeyPa
             np.testing.assert_array_equal(a, b, err_msg=str(program))
 
 
-@pytest.mark.parametrize("block", [range(k, FEW, 8) for k in range(4)], ids=named)
+@pytest.mark.parametrize("block", [range(k, FEW, 25) for k in range(4)], ids=named)
 def test_nothing_is_read_before_it_is_written(block, monkeypatch):
     assert_all_is_written(block, 2, monkeypatch)
 
