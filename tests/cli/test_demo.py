@@ -36,5 +36,5 @@ def test_a_network_learns_and_shows_it(run, tmp_path):
     assert accuracy > 95
     assert "epoch 20/20" in err
     assert out.count("through ") == 2, "the weights have two children"
-    for name in ("curve.svg", "graph.svg"):
-        assert (tmp_path / "shown" / name).read_text(encoding="utf-8").rstrip().endswith("</svg>")
+    for name, end in (("curve.svg", "</svg>"), ("gradient.html", "</html>")):
+        assert (tmp_path / "shown" / name).read_text(encoding="utf-8").rstrip().endswith(end)

@@ -255,7 +255,7 @@ def test_float32_is_computed_in_float32(name):
     assert fast(a).dtype == np.float32
     ((variant,),) = fast.variants.values()
     assert not any(f"@cr_d{routine}" in variant.run.module.text for routine in ("get", "po", "tr"))
-    assert_gradient_compiles(lambda a: np.sum(f(a) ** 2), a)  # all weights alike would cancel in eigh
+    assert_gradient_compiles(lambda a: np.sum(f(a) ** 2), a)  # a plain sum cancels in eigh
 
 
 @pytest.mark.parametrize("shape", [(90, 90), (200, 7), (60, 41), (7, 200), (130, 1), (1, 3)])

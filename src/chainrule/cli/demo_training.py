@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 HIDDEN, EPOCHS, BATCH, RATE, DECAY = 256, 20, 64, 0.003, 1e-5
 DOTS = 16  # that a pixel has at most
+START = np.random.default_rng(1).normal(size=(10, 8)) / 2, np.zeros(10)
 MOVES = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0))
 
 
@@ -51,8 +52,10 @@ def training_parts(folder: Path) -> Iterator[str]:
     found = learn.accuracy(scores(trained.parameters, unseen), test.y)
     yield f"\n    {found:.1%} of {len(test)} digits that it has not seen are told right"
     yield "\nWhy the gradient of one weight is what it is, for one example of softmax regression:\n"
-    yield _why(unseen[0, :20], int(test.y[0]))
-    yield from _drawn(folder, trained)
+    one = _softmax_loss(unseen[0, 20:28], int(test.y[0]))
+    said = str(cr.explain(one, *START, wrt="W"))
+    yield "\n".join(f"    {line}" for line in said.splitlines())
+    yield from _drawn(folder, trained, one)
 
 
 def moved(x: np.ndarray) -> np.ndarray:
@@ -62,7 +65,7 @@ def moved(x: np.ndarray) -> np.ndarray:
     return np.concatenate(parts).reshape(-1, 64)
 
 
-def _why(x: Any, label: int) -> str:
+def _softmax_loss(x: Any, label: int) -> Callable[..., Any]:
     """W has two children, the scores and the penalty, and its gradient is the sum of both."""
     import chainrule as cr
 
@@ -71,20 +74,17 @@ def _why(x: Any, label: int) -> str:
         r = np.sum(W**2)
         return 0.1 * r - q[label]
 
-    W = np.random.default_rng(1).normal(size=(10, len(x))) / 4
-    said = str(cr.explain(loss, W, np.zeros(10), wrt="W"))
-    return "\n".join(f"    {line}" for line in said.splitlines())
+    return loss
 
 
-def _drawn(folder: Path, trained: Any) -> Iterator[str]:
-    """The learning curve, and the graph of a gradient."""
+def _drawn(folder: Path, trained: Any, loss: Callable[..., Any]) -> Iterator[str]:
+    """The learning curve, and the page of a gradient."""
     import chainrule as cr
 
     folder.mkdir(parents=True, exist_ok=True)
-    graph = cr.trace(lambda x, y, z: (x + y) * z, -2.0, 5.0, -4.0)
-    picture = folder / "graph.svg"
-    picture.write_text(graph.forward(-2.0, 5.0, -4.0).backward().to_svg(), encoding="utf-8")
     curve = trained.plot(folder / "curve.svg")
-    yield "\nTo look at:\n"
+    run = cr.trace(loss, *START).forward(*START).backward()
+    page = run.explore(folder / "gradient.html")
+    yield "\nTo open in a browser:\n"
+    yield f"    {page}    that gradient, step by step"
     yield f"    {curve}    the learning curve"
-    yield f"    {picture}    a graph with its values and adjoints"
