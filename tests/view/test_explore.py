@@ -35,7 +35,14 @@ def test_the_page_holds_the_scene(tmp_path):
 def test_a_graph_is_explored_with_or_without_a_run(tmp_path):
     run = ran("product")
     alone = data_of(run.graph.explore(tmp_path / "a.html").read_text(encoding="utf-8"))
-    assert alone["model"]["stage"] == "structure"
+    assert alone["model"]["stage"] == "backward"
+    assert alone["model"]["nodes"]["adjoint"] == ["-4", "-4", "3", "-4", "1"]
+    read = cr.Graph.from_json(run.graph.to_json()).explore(tmp_path / "c.html")
+    assert data_of(read.read_text(encoding="utf-8"))["model"]["stage"] == "structure"
+    several = cr.trace(lambda x: (x, x * x), np.arange(3.0)).explore(tmp_path / "d.html")
+    assert data_of(several.read_text(encoding="utf-8"))["model"]["stage"] == "forward"
+    whole = cr.trace(lambda x: x > 1.0, 2.0).explore(tmp_path / "e.html")
+    assert data_of(whole.read_text(encoding="utf-8"))["model"]["stage"] == "forward"
     both = data_of(run.graph.explore(tmp_path / "b.html", run).read_text(encoding="utf-8"))
     assert both["model"]["stage"] == "backward"
     with pytest.raises(cr.GraphError, match="another graph"):

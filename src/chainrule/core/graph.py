@@ -21,7 +21,7 @@ class Graph:
     """Nodes in topological order, leaves first.  Immutable: every transform makes another graph.
 
     `captured` holds the values of leaves that were not arguments of the recorded function but
-    Variables it found elsewhere.
+    Variables it found elsewhere; `point` those of its arguments when it was recorded, if kept.
     """
 
     nodes: tuple[Node, ...]
@@ -31,6 +31,7 @@ class Graph:
     captured: Mapping[Node, Any] = field(default_factory=dict)
     inputs: tuple[Structure, ...] | None = None
     result: Structure | None = None
+    point: Mapping[Node, Any] | None = None
 
     def __post_init__(self) -> None:
         for node in self.nodes:  # from now on their fields cannot be set

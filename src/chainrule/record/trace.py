@@ -97,6 +97,7 @@ class Trace:
             captured=self.values,
             inputs=inputs,
             result=result,
+            point=None if self.guarded else dict(self.leaves),
         )
 
     def known(self) -> dict[Node, Any]:

@@ -14,8 +14,10 @@ from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
+
 from chainrule.core.graph import Graph
-from chainrule.diff.run import Run
+from chainrule.diff.run import Run, completed_run
 from chainrule.errors import GraphError
 from chainrule.view.listing import listings
 from chainrule.view.scene import scene
@@ -25,12 +27,19 @@ TITLE = "<title>chainrule</title>"
 
 
 def explore(graph: Graph, path: str | PathLike[str] | None = None, run: Run | None = None) -> Path:
-    """Write the explorer page of a graph, with a run also its values, adjoints and steps.
+    """Write the explorer page of a graph: its values, adjoints and steps in a run.
 
-    Without a path the page is a temporary file, and is opened in the browser.
+    Without a run it is that at the point where the graph was recorded; a graph read from a file has
+    none, and shows its structure.  Without a path the page is a temporary file, which the browser
+    opens.
     """
     if run is not None and run.graph is not graph:
         raise GraphError("the run is one of another graph; pass one that graph.forward(…) gave")
+    if run is None and graph.point is not None:
+        run = completed_run(graph, {**graph.captured, **graph.point})
+        out = graph.outputs[0]
+        if len(graph.outputs) == 1 and out.size == 1 and out.dtype.kind == "f":
+            run.backward(np.ones(out.shape))
     return written(page_of(graph if run is None else run), path)
 
 
