@@ -42,7 +42,7 @@ docs: .venv/.docs ## build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet
 
 web: ## build the explorer page from web/ (needs Node 20 or newer)
-	cd web && npm ci --no-audit --no-fund && npm test && npm run build
+	cd web && npm install --no-save --no-audit --no-fund && npm test && npm run build
 
 clean: ## remove all that make has made
 	rm -rf .venv build dist site web/node_modules .hypothesis .mypy_cache .pytest_cache .ruff_cache

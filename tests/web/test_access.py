@@ -10,7 +10,7 @@ RUN = """async () => (await axe.run()).violations.map(
   (rule) => `${rule.id}: ${rule.nodes.map((node) => node.html).join(" ").slice(0, 300)}`)"""
 
 
-@pytest.mark.skipif(not AXE.exists(), reason="needs `npm ci` in web/")
+@pytest.mark.skipif(not AXE.exists(), reason="needs `npm install` in web/")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     ("name", "anchor", "keys"),

@@ -81,7 +81,7 @@ def numbers(column):
 
 needs_node = pytest.mark.skipif(
     shutil.which("node") is None or not (WEB / "node_modules").is_dir(),
-    reason="needs Node and `npm ci` in web/",
+    reason="needs Node and `npm install` in web/",
 )
 
 
