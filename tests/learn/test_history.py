@@ -158,6 +158,16 @@ def test_a_terminal_gets_a_bar(monkeypatch, count):
     assert "examples/s" in last
 
 
+def test_in_eighty_columns_there_is_still_a_bar():
+    seen, file = bar(epochs=40, count=45, width=80)
+    seen.start(20, 0)
+    seen.epoch({"epoch": 20, "step": 9, "loss": 0.25, "validation": 0.5, "accuracy": 0.875}, 1.0)
+    seen.close()
+    last = file.getvalue().split("\r")[-1]
+    assert last.count("━") >= 4
+    assert "accuracy 0.8750" in last
+
+
 def test_drawing_takes_less_than_half_a_hundredth_of_the_time(monkeypatch):
     clock, drawing = [0.0], [0.0]
     seen, _ = bar(epochs=1, count=10**6)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from chainrule.learn.history import figure
 
 SHORTEST = 0.1  # seconds between two drawings of the bar
+WIDE = 100  # columns of a terminal, from which on there is room for examples per second
 SHARE = 250  # drawing takes at most one part in so many of the time
 
 
@@ -83,12 +84,13 @@ class Bar:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         self.epochs, self.count = epochs, count
+        wide = console.width >= WIDE
         self.bar = Progress(
             TextColumn("epoch {task.fields[epoch]}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=24 if wide else 10),
             TextColumn("{task.fields[loss]}"),
             TextColumn("{task.fields[metrics]}", style="dim"),
-            TextColumn("{task.fields[rate]}", style="dim"),
+            *([TextColumn("{task.fields[rate]}", style="dim")] if wide else []),
             TimeRemainingColumn(compact=True, elapsed_when_finished=True),
             console=console,
             auto_refresh=False,
