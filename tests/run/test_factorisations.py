@@ -237,7 +237,7 @@ def test_a_factor_takes_the_memory_of_its_matrix():
 
 NARROW = {
     "cholesky": lambda a: np.linalg.cholesky(a @ a.T),
-    "solve": lambda a: np.linalg.solve(a, a[:, :2]),
+    "solve": lambda a: np.linalg.solve(a, a[:, :2] ** 2),
     "triangular": lambda a: lower_solve(a, a[:, :2]),
     "inv": np.linalg.inv,
     "det": np.linalg.det,
