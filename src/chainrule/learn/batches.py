@@ -155,7 +155,8 @@ class Streamed:
     """
 
     def __init__(self, iterable: Iterable[Any], steps: int | None):
-        self.iterable, self.count = iterable, steps
+        self.iterable: Any = iterable  # which may have a state
+        self.count = steps
         self.once = iter(iterable) is iterable
         self.stateful = hasattr(iterable, "state") and hasattr(iterable, "restore")
         self.restored = False
@@ -168,11 +169,11 @@ class Streamed:
             yield _as_batch(batch)
 
     def state(self) -> Any:
-        return self.iterable.state() if self.stateful else None  # type: ignore[attr-defined]
+        return self.iterable.state() if self.stateful else None
 
     def resume(self, position: int, step: int, state: Any) -> str:
         if self.stateful and state is not None:
-            self.iterable.restore(state)  # type: ignore[attr-defined]
+            self.iterable.restore(state)
             self.restored = True
             return "the batches were restored to their state"
         if not self.once:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from html import escape
+from typing import Literal
 
 from chainrule.core.graph import Graph
 from chainrule.diff.run import Run
@@ -23,11 +24,13 @@ from chainrule.view.boxes import (
     local_text,
     width_of,
 )
-from chainrule.view.collapse import collapsed
+from chainrule.view.collapse import Level, collapsed
 from chainrule.view.layout import Layout, route
 from chainrule.view.model import ADJOINT_NOT_FINITE, AT_KINK, VALUE_NOT_FINITE, Model, model_of
 from chainrule.view.scene import placed
 from chainrule.view.theme import Theme, style
+
+Drawn = Level | Literal["node"]
 
 MARGIN = 20.0
 FOOT = 26.0
@@ -36,7 +39,7 @@ ARROW = 9.0
 
 
 def to_svg(
-    graph: Graph, run: Run | None = None, theme: Theme = "auto", level: str | None = None
+    graph: Graph, run: Run | None = None, theme: Theme = "auto", level: Drawn | None = None
 ) -> str:
     """The graph as SVG text; with a run also its values, and adjoints where it has them.
 
@@ -49,7 +52,7 @@ def to_svg(
     return svg_of(levelled(model_of(graph if run is None else run), level), theme)
 
 
-def run_svg(run: Run, theme: Theme = "auto", level: str | None = None) -> str:
+def run_svg(run: Run, theme: Theme = "auto", level: Drawn | None = None) -> str:
     """The graph with the values of this run, and adjoints where it has them: `graph.to_svg`."""
     return to_svg(run.graph, run, theme, level)
 
@@ -64,7 +67,7 @@ def notebook_html(subject: Graph | Run) -> str:
     return f'<div style="overflow-x:auto">{notebook_svg(subject)}</div>'
 
 
-def levelled(model: Model, level: str | None) -> Model:
+def levelled(model: Model, level: Drawn | None) -> Model:
     """The model with nodes drawn together up to this level; None is what can be read."""
     if level == "node" or (level is None and len(model) <= MANY):
         if len(model) > MOST:
@@ -73,7 +76,7 @@ def levelled(model: Model, level: str | None) -> Model:
                 "draw functions: level='function', or lines: level='line'"
             )
         return model
-    return collapsed(model, level or "function")  # type: ignore[arg-type]
+    return collapsed(model, level or "function")
 
 
 def svg_of(model: Model, theme: Theme = "auto") -> str:
