@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from chainrule.lower import arrange, loops, split, stream
+from chainrule.lower.plan import arrange, loops, split, stream
 from tests.agree.test_random_programs import blocks, named
 from tests.run.test_random_programs import assert_compiles
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chainrule as cr
-from chainrule.lower import tiles
+from chainrule.lower.code import tiles
 
 pytest.importorskip("llvmlite")
 

@@ -9,8 +9,8 @@ import chainrule as cr
 from chainrule.core.op import OPS
 from chainrule.diff import sweep
 from chainrule.diff.sweep import moves_lanes
-from chainrule.lower.tape import APART, FLAGS, ONE, REVERSED, Tape, scheduled
-from chainrule.lower.taping import taped
+from chainrule.lower.tape.tape import APART, FLAGS, ONE, REVERSED, Tape, scheduled
+from chainrule.lower.tape.taping import taped
 from chainrule.record.specialise import specialised
 
 

@@ -5,10 +5,12 @@ import pytest
 
 import chainrule as cr
 from benchmarks.gmm import gmm_objective
-from chainrule.lower import arrange, contract, split, stream, tiles, triangle
 from chainrule.lower.build import Program
-from chainrule.lower.needed import Readers
-from chainrule.lower.zeros import Zeros
+from chainrule.lower.code import tiles
+from chainrule.lower.plan import arrange, split, stream, triangle
+from chainrule.lower.plan.needed import Readers
+from chainrule.lower.plan.zeros import Zeros
+from chainrule.lower.values import contract
 from chainrule.record.specialise import specialised
 from tests.agree.test_random_programs import blocks, named
 from tests.run.test_random_programs import assert_compiles

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from chainrule.lower.fuse import Factored
+from chainrule.lower.plan.fuse import Factored
 from chainrule.run import compiled as run_compiled
 from chainrule.run.threads import threads
 from tests.agree.compiled import assert_agrees

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from chainrule.lower import products
-from chainrule.lower.tiles import Matrices
+from chainrule.lower.code import products
+from chainrule.lower.code.tiles import Matrices
 from tests.agree.compiled import assert_agrees
 from tests.run.test_whole_networks import (
     assert_compiles,
@@ -111,7 +111,7 @@ def test_what_no_window_reads_is_zero_even_where_weights_are_infinite():
 
 
 def test_windows_that_would_fill_the_memory_are_left_to_the_interpreter(monkeypatch):
-    from chainrule.lower import convolve
+    from chainrule.lower.values import convolve
 
     monkeypatch.setattr(convolve, "UNFOLDED", 1000)
     x, w = rng.normal(size=(2, 3, 9, 9)), rng.normal(size=(4, 3, 3, 3))

@@ -5,7 +5,7 @@ import pytest
 
 import chainrule as cr
 from chainrule.core.containers import flatten
-from chainrule.lower import stream
+from chainrule.lower.plan import stream
 from chainrule.run.program import Workspace
 from tests.agree.compiled import assert_agrees, program_derivative
 from tests.agree.programs import generate

@@ -15,8 +15,8 @@ import chainrule as cr
 from chainrule.core.node import Node
 from chainrule.core.op import Partials
 from chainrule.diff import sweep
-from chainrule.lower.fuse import Taped
-from chainrule.lower.tape import Tape
+from chainrule.lower.plan.fuse import Taped
+from chainrule.lower.tape.tape import Tape
 
 pytest.importorskip("llvmlite")
 

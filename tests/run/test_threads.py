@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from chainrule.lower import split, stream
+from chainrule.lower.plan import split, stream
 from chainrule.run.threads import threads
 from tests.agree.test_random_programs import blocks, named
 from tests.run.test_random_programs import assert_compiles

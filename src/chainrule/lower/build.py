@@ -16,12 +16,12 @@ from chainrule.core.graph import Graph
 from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
 from chainrule.core.spec import Shape
-from chainrule.lower.arrays import Array, Call, Constant, NotLoweredError, dims_of
-from chainrule.lower.factor import Factors
-from chainrule.lower.indices import assigned, gathered, scattered
-from chainrule.lower.tape import TAPE
-from chainrule.lower.triangle import Cut, cuts, other_operand
-from chainrule.lower.values import KNOWN, Value, pointwise
+from chainrule.lower.plan.triangle import Cut, cuts, other_operand
+from chainrule.lower.tape.tape import TAPE
+from chainrule.lower.values.array import Array, Call, Constant, NotLoweredError, dims_of
+from chainrule.lower.values.factor import Factors
+from chainrule.lower.values.indices import assigned, gathered, scattered
+from chainrule.lower.values.value import KNOWN, Value, pointwise
 
 
 class Program:

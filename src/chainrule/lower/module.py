@@ -10,12 +10,19 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from chainrule.lower.arrange import arrange
 from chainrule.lower.build import Program
-from chainrule.lower.cost import duration
-from chainrule.lower.emit import kernel_function
-from chainrule.lower.entry import entry_function
-from chainrule.lower.fuse import (
+from chainrule.lower.code.emit import kernel_function
+from chainrule.lower.code.entry import entry_function
+from chainrule.lower.code.lanes import Frame
+from chainrule.lower.code.lines import Code
+from chainrule.lower.code.products import CALLS, QUIET, product_function
+from chainrule.lower.code.routines import FACTORING, routine_function
+from chainrule.lower.code.scan import scan_function
+from chainrule.lower.code.scatter import scatter_function
+from chainrule.lower.maths import definitions
+from chainrule.lower.plan.arrange import arrange
+from chainrule.lower.plan.cost import duration
+from chainrule.lower.plan.fuse import (
     Called,
     Factored,
     Kernel,
@@ -27,20 +34,13 @@ from chainrule.lower.fuse import (
     Taped,
     fused,
 )
-from chainrule.lower.lanes import Frame
-from chainrule.lower.loops import Nest, nest_of, place_of
-from chainrule.lower.maths import definitions
-from chainrule.lower.memory import Memory, planned
-from chainrule.lower.products import CALLS, QUIET, product_function
-from chainrule.lower.routines import FACTORING, routine_function
-from chainrule.lower.scalars import Code
-from chainrule.lower.scan import scan_function
-from chainrule.lower.scatter import scatter_function
-from chainrule.lower.split import split
-from chainrule.lower.stream import Region, resize, streamed
-from chainrule.lower.tape_code import tape_function
-from chainrule.lower.triangle import cut_products
-from chainrule.lower.values import Value
+from chainrule.lower.plan.loops import Nest, nest_of, place_of
+from chainrule.lower.plan.memory import Memory, planned
+from chainrule.lower.plan.split import split
+from chainrule.lower.plan.stream import Region, resize, streamed
+from chainrule.lower.plan.triangle import cut_products
+from chainrule.lower.tape.code import tape_function
+from chainrule.lower.values.value import Value
 
 MOST_COPIES = 12
 LONG = 100e-6  # seconds

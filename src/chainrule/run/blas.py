@@ -15,8 +15,8 @@ from importlib.util import module_from_spec
 from pathlib import Path
 from typing import Any
 
-from chainrule.lower.products import ONE_THREAD, ROUTINES
-from chainrule.lower.routines import FACTORING
+from chainrule.lower.code.products import ONE_THREAD, ROUTINES
+from chainrule.lower.code.routines import FACTORING
 from chainrule.run.machine import Machine
 
 PREFIXES = ("scipy_openblas", "openblas")

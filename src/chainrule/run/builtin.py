@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.lower import entry as layout
+from chainrule.lower.code import entry as layout
 
 FASTCALL = 0x80
 

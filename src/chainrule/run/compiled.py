@@ -14,9 +14,9 @@ import numpy as np
 from chainrule.core.containers import flatten
 from chainrule.core.late import late
 from chainrule.errors import ArgumentError, ChainruleError, CompileError
-from chainrule.lower.arrays import NotLoweredError
 from chainrule.lower.build import Program
-from chainrule.lower.taping import taped
+from chainrule.lower.tape.taping import taped
+from chainrule.lower.values.array import NotLoweredError
 from chainrule.optimise.passes import optimised
 from chainrule.record.bindings import PLAIN, Outside
 from chainrule.record.outside import watch

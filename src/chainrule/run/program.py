@@ -10,11 +10,11 @@ import numpy as np
 
 from chainrule.core.spec import Shape
 from chainrule.errors import ArgumentError, ChainruleError
-from chainrule.lower.arrays import Call, Constant
 from chainrule.lower.build import Program
-from chainrule.lower.fuse import Called
-from chainrule.lower.memory import ALIGNMENT
 from chainrule.lower.module import Module, module_of
+from chainrule.lower.plan.fuse import Called
+from chainrule.lower.plan.memory import ALIGNMENT
+from chainrule.lower.values.array import Call, Constant
 from chainrule.run.blas import blas_imports
 from chainrule.run.builtin import DEFINITION, builtin, extras, layout_is_known
 from chainrule.run.machine import Machine

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from chainrule.errors import ArgumentError
-from chainrule.lower import pool
-from chainrule.lower.split import MOST_CHUNKS
+from chainrule.lower.code import pool
+from chainrule.lower.plan.split import MOST_CHUNKS
 from chainrule.run.machine import Machine
 
 PAUSE = {

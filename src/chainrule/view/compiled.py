@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from chainrule.core.text import graph_text
-from chainrule.lower.cost import flops, moved
-from chainrule.lower.fuse import Called, Factored, Piece, Product, Scan, Scatter, Taped, root
-from chainrule.lower.loops import Nest
-from chainrule.lower.memory import reads_and_writes
-from chainrule.lower.products import operands_of
-from chainrule.lower.stream import Region
-from chainrule.lower.tape import FLAGS, Tape
-from chainrule.lower.values import KNOWN, Value, program_text
+from chainrule.lower.code.products import operands_of
+from chainrule.lower.plan.cost import flops, moved
+from chainrule.lower.plan.fuse import Called, Factored, Piece, Product, Scan, Scatter, Taped, root
+from chainrule.lower.plan.loops import Nest
+from chainrule.lower.plan.memory import reads_and_writes
+from chainrule.lower.plan.stream import Region
+from chainrule.lower.tape.tape import FLAGS, Tape
+from chainrule.lower.values.value import KNOWN, Value, program_text
 from chainrule.optimise.rewrite import Optimised
 from chainrule.run.compiled import Compiled, Variant
 from chainrule.run.threads import threads

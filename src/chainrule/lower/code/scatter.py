@@ -1,0 +1,45 @@
+"""Writing where an array of positions says, one element after the other."""
+
+from __future__ import annotations
+
+from chainrule.lower.code.lanes import Frame
+from chainrule.lower.code.lines import Code
+from chainrule.lower.code.scalars import SCALARS
+from chainrule.lower.plan.fuse import Scatter
+from chainrule.lower.values.value import KNOWN
+
+
+def scatter_function(name: str, step: Scatter, frame: Frame) -> Code:
+    """Start from the base, or zeros, then write or add every element."""
+    value, code = step.value, Code()
+    kind = KNOWN[value.dtype]
+    of = code.type(kind, 1)
+    size = value.dtype.itemsize
+    operands = (value, *(a for a, _ in value.args))
+    out, elements, positions, *start = (frame.pointer(code, v) for v in operands)
+    count = value.nbytes
+    if start:
+        code.declares.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+        code.line(
+            f"call void @llvm.memcpy.p0.p0.i64(ptr {out}, ptr {start[0]}, i64 {count}, i1 false)"
+        )
+    else:
+        code.declares.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+        code.line(f"call void @llvm.memset.p0.i64(ptr {out}, i8 0, i64 {count}, i1 false)")
+    n = value.args[1][0].size
+
+    def body(i: str, names: list[str]) -> list[str]:
+        from_where = code.put(f"getelementptr {of}, ptr {elements}, i64 {i}")
+        element = code.put(f"load {of}, ptr {from_where}, align {size}")
+        at = code.put(f"getelementptr i64, ptr {positions}, i64 {i}")
+        into = code.put(f"getelementptr {of}, ptr {out}, i64 {code.put(f'load i64, ptr {at}')}")
+        if value.params == "add":
+            before = code.put(f"load {of}, ptr {into}, align {size}")
+            element = SCALARS["add"](code, kind, 1, before, element)
+        code.line(f"store {of} {element}, ptr {into}, align {size}")
+        return []
+
+    if n:
+        code.loop("0", str(n), [], body)
+    code.as_step(name)
+    return code

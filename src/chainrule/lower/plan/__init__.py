@@ -1,0 +1,1 @@
+"""How it is computed: values as steps, their order, their tiles and chunks, and where all lies."""

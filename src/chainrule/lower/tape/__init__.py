@@ -1,0 +1,1 @@
+"""Large scalar graphs: arrays of instructions, and the loop that runs them."""
