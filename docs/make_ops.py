@@ -1,4 +1,4 @@
-"""Writes reference/ops.md, the table of every operation; a test holds the page against this.
+"""Writes reference/ops.md and the catalogue of ops by family; tests hold both against this.
 
 python docs/make_ops.py
 """
@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 import scipy.special
 
 import chainrule as cr
+import chainrule.ops
 from chainrule.core.op import ZERO, Linear, Multilinear, Op, Partials, Rules
-from chainrule.ops import FAMILIES
 
 PAGE = Path(__file__).parent / "reference" / "ops.md"
+CATALOGUE = Path(__file__).parents[1] / "src" / "chainrule" / "ops" / "catalogue.py"
 INTRODUCTION = """# Operations
 
 Every operation, by family. Each is `cr.<name>`. The NumPy functions and the SciPy ufuncs named here
@@ -38,16 +43,13 @@ There are {count} operations in {families} families. This page is written by `do
 
 def page() -> str:
     """The whole page."""
-    by_family: dict[str, list[Op]] = {family: [] for family in FAMILIES}
-    for op in cr.OPS.values():
-        by_family[family_of(op)].append(op)
-    filled = {family: ops for family, ops in by_family.items() if ops}
-    parts = [INTRODUCTION.format(count=len(cr.OPS), families=len(filled))]
+    filled = by_family()
+    parts = [INTRODUCTION.format(count=sum(map(len, filled.values())), families=len(filled))]
     for family, ops in filled.items():
         opening = (sys.modules[f"chainrule.ops.{family}"].__doc__ or "").split("\n\n")[0]
         parts.append(f"## {family.replace('_', ' ').capitalize()}\n\n{' '.join(opening.split())}\n")
         parts.append("| operation | meaning | derivative | kinks |\n|---|---|---|---|")
-        parts += [row(op) for op in sorted(ops, key=lambda op: op.name)]
+        parts += [row(op) for op in ops]
         parts.append("")
     return "\n".join(parts)
 
@@ -100,10 +102,20 @@ def rules_of(op: Op) -> Iterator[tuple[Any, ...]]:
             yield found
 
 
-def family_of(op: Op) -> str:
+@cache
+def by_family() -> dict[str, list[Op]]:
+    """The ops that each file declares."""
+    found: dict[str, list[Op]] = {m.name: [] for m in iter_modules(chainrule.ops.__path__)}
+    for family in found:
+        import_module(f"chainrule.ops.{family}")
+    for _, op in sorted(dict.items(cr.OPS)):
+        found[family_of(op, found)].append(op)
+    return {family: ops for family, ops in found.items() if ops}
+
+
+def family_of(op: Op, families: Iterable[str]) -> str:
     """The file an op is declared in: it holds the op and most of the functions it is made of."""
-    cr.OPS.complete()
-    modules = {f"chainrule.ops.{family}": family for family in FAMILIES}
+    modules = {f"chainrule.ops.{family}": family for family in families}
     holders = {f for m, f in modules.items() if any(v is op for v in vars(sys.modules[m]).values())}
     parts = [op.forward, op.expand, op.samples, op.edges, op.bad, op.kinks, op.reference, op.spec]
     parts += [getattr(f, "weights", f) for rules in rules_of(op) for f in rules]
@@ -112,5 +124,28 @@ def family_of(op: Op) -> str:
     return max(sorted(candidates), key=lambda family: votes[family])
 
 
+def catalogue() -> str:
+    """The source of the catalogue: which file declares which ops."""
+    lines = [
+        '"""Which file declares which ops, so that one is imported without the others.',
+        "",
+        "Written by docs/make_ops.py.",
+        '"""',
+        "",
+        "CATALOGUE = {",
+    ]
+    for family, ops in by_family().items():
+        names = fill(" ".join(op.name for op in ops), 88).splitlines()
+        if len(names) == 1 and len(family) + len(names[0]) < 88:
+            lines.append(f'    "{family}": "{names[0]}",')
+        else:
+            lines.append(f'    "{family}": (')
+            ends = [" "] * (len(names) - 1) + [""]
+            lines += [f'        "{n}{end}"' for n, end in zip(names, ends, strict=True)]
+            lines.append("    ),")
+    return "\n".join([*lines, "}", ""])
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    CATALOGUE.write_text(catalogue(), encoding="utf-8")

@@ -198,30 +198,34 @@ def test_the_first_variable_is_found_in_nested_lists():
 
 
 def test_asking_is_what_imports():
-    """A fresh interpreter: nothing of SciPy until a name is asked for that is not there yet."""
+    """A fresh interpreter: nothing of SciPy, and of an op asked for its own file alone."""
     code = (
-        "import sys, chainrule as cr\n"
-        "from chainrule.core.op import OPS\n"
-        "assert OPS.pending, 'families wait'\n"
-        "early = dict.__len__(OPS)\n"
-        "assert OPS['add'].name == 'add' and OPS.pending, 'an early op imports nothing'\n"
-        "assert 'scipy' not in sys.modules\n"
-        "assert cr.softmax is OPS['softmax'] and not OPS.pending\n"
-        "assert len(OPS) > early\n"
+        "import sys, numpy as np, chainrule as cr\n"
+        "early = dict.__len__(cr.OPS)\n"
+        "assert cr.OPS['add'].name == 'add' and dict.__len__(cr.OPS) == early\n"
+        "assert 'softmax' in cr.OPS and dict.__len__(cr.OPS) == early\n"
+        "assert cr.softmax is cr.OPS['softmax'] and dict.__len__(cr.OPS) > early\n"
+        "cr.grad(lambda x: np.sum(np.fft.irfft(np.sinc(x))))(np.ones(3))\n"
+        "assert 'chainrule.ops.fourier' in sys.modules, 'a NumPy function is found by its name'\n"
+        "assert 'chainrule.ops.special_bessel' not in sys.modules\n"
+        "assert len(cr.OPS) > 400 and 'chainrule.ops.special_bessel' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-class Once(Table):
-    """A table whose one family counts its imports."""
-
-    imported = 0
-
-    def complete(self):
-        if self.pending:
-            self.imported += 1
-            self.pending = ()
-            dict.__setitem__(self, "late", make("late"))
+@pytest.fixture
+def late(tmp_path, monkeypatch):
+    """A table of which one op is in a file that has not been imported."""
+    (tmp_path / "a_family.py").write_text(
+        "import time\nfrom tests.core.test_op import make, SHARED\n"
+        "time.sleep(0.1)\ndict.__setitem__(SHARED, 'late', make('late'))\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "a_family", raising=False)
+    monkeypatch.setitem(sys.modules, "tests.core.test_op", sys.modules[__name__])
+    monkeypatch.setattr(f"{__name__}.SHARED", Table())
+    SHARED.places = {"late": "a_family"}
+    return SHARED
 
 
 @pytest.mark.parametrize(
@@ -237,16 +241,23 @@ class Once(Table):
         (lambda t: [op.name for op in t.values()], ["late"]),
         (lambda t: list(t.keys()), ["late"]),
         (lambda t: [k for k, _ in t.items()], ["late"]),
+        (lambda t: [*{**t}], ["late"]),
         (lambda t: t.get("never"), None),
     ],
 )
-def test_every_question_sees_the_whole_table(ask, answer):
-    table = Once()
-    table.pending = ("a_family",)
-    assert ask(table) == answer
-    assert table.imported == 1
-    assert ask(table) == answer
-    assert table.imported == 1
+def test_every_question_sees_the_whole_table(late, ask, answer):
+    assert ask(late) == answer
+    assert ask(late) == answer
+
+
+def test_the_table_is_in_alphabetical_order_whatever_came_first():
+    assert list(OPS) == sorted(OPS) == [op.name for op in OPS.values()]
+
+
+def test_a_place_that_declares_no_such_op(late):
+    late.places["missing"] = "a_family"
+    with pytest.raises(KeyError, match="missing"):
+        late["missing"]
 
 
 def test_a_name_nobody_has():
@@ -257,22 +268,14 @@ def test_a_name_nobody_has():
         cr.no_such_op  # noqa: B018
 
 
-def test_a_thread_that_asks_while_another_imports_waits(tmp_path, monkeypatch):
-    slow = tmp_path / "slow_family.py"
-    slow.write_text(
-        "import time\nfrom tests.core.test_op import make, SHARED\n"
-        "time.sleep(0.2)\ndict.__setitem__(SHARED, 'late', make('late'))\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setitem(sys.modules, "tests.core.test_op", sys.modules[__name__])
-    SHARED.pending = ("slow_family",)
+def test_a_thread_that_asks_while_another_imports_waits(late):
     found = []
-    threads = [Thread(target=lambda: found.append("late" in SHARED)) for _ in range(4)]
+    threads = [Thread(target=lambda: found.append(late["late"].name)) for _ in range(4)]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
-    assert found == [True] * 4
+    assert found == ["late"] * 4
 
 
 SHARED = Table()

@@ -36,6 +36,12 @@ def test_a_page_that_is_written_by_a_script_is_what_it_writes(name):
     assert module.PAGE.read_text(encoding="utf-8") == module.page(), f"run: python docs/{name}.py"
 
 
+def test_the_catalogue_of_ops_is_what_is_written():
+    module = script("make_ops")
+    found = module.CATALOGUE.read_text(encoding="utf-8")
+    assert found == module.catalogue(), "run: python docs/make_ops.py"
+
+
 def test_every_function_of_learn_says_what_it_is():
     assert list(cr.learn.__all__) == sorted(set(cr.learn.__all__))
     page = (REFERENCE / "learn.md").read_text(encoding="utf-8")

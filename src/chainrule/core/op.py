@@ -40,7 +40,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -322,54 +321,56 @@ def first_recorded(args: Iterable[Any]) -> Any:
 
 
 class Table(dict[str, Op]):
-    """Every op by name.  A family of ops is imported when one of its names is first asked for."""
+    """Every op by name, in alphabetical order.
+
+    `places` says in which module an op is declared; that is imported when the op is first asked
+    for, and all of them when the whole table is.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.pending: tuple[str, ...] = ()
-        self._lock = RLock()
+        self.places: dict[str, str] = {}
+        self._complete = False
 
     def complete(self) -> None:
-        """Import every family not imported yet."""
-        with self._lock:
-            for module in self.pending:
+        """Import every module that declares ops."""
+        if not self._complete:
+            for module in dict.fromkeys(self.places.values()):
                 import_module(module)
-            self.pending = ()
+            self._complete = True
 
     def __missing__(self, name: str) -> Op:
-        if not self.pending:
+        import_module(self.places[name])  # where another thread imports it, this waits
+        found: Op | None = super().get(name)
+        if found is None:
             raise KeyError(name)
-        self.complete()
-        return self[name]
+        return found
 
     def __contains__(self, name: object) -> bool:
-        if not super().__contains__(name) and self.pending:
-            self.complete()
-        return super().__contains__(name)
+        return super().__contains__(name) or name in self.places
 
     def get(self, name: str, default: Any = None) -> Any:
-        self.complete()
-        return super().get(name, default)
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
     def __iter__(self) -> Iterator[str]:
         self.complete()
-        return super().__iter__()
+        return iter(sorted(super().__iter__()))
 
     def __len__(self) -> int:
         self.complete()
         return super().__len__()
 
     def keys(self) -> Any:
-        self.complete()
-        return super().keys()
+        return list(self)
 
     def values(self) -> Any:
-        self.complete()
-        return super().values()
+        return [self[name] for name in self]
 
     def items(self) -> Any:
-        self.complete()
-        return super().items()
+        return [(name, self[name]) for name in self]
 
 
 OPS = Table()

@@ -53,7 +53,13 @@ def op_of(function: Any) -> Op | None:
     found = _by_numpy.get(function)
     if found is not None:
         return found
-    for op in OPS.values():  # filled on first use; again when an op may have been added
+    name = getattr(function, "__name__", "")
+    for likely in (name, f"numpy_{name}"):  # most have NumPy's name
+        found = OPS.get(likely)
+        if found is not None and function in found.numpy:
+            _by_numpy[function] = found
+            return found
+    for op in OPS.values():  # all are asked; again when an op may have been added
         _by_numpy.update(dict.fromkeys(op.numpy, op))
     if type(function) is np.ufunc and function not in _by_numpy:
         named = OPS.get(function.__name__) or _by_numpy.get(function.__name__)

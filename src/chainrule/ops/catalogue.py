@@ -1,0 +1,125 @@
+"""Which file declares which ops, so that one is imported without the others.
+
+Written by docs/make_ops.py.
+"""
+
+CATALOGUE = {
+    "activation": "elu gelu leaky_relu relu silu",
+    "arithmetic": (
+        "add cbrt divide float_power floor_divide fmod identity multiply multiply_mask negative "
+        "positive power reciprocal remainder sqrt square square_of_root subtract"
+    ),
+    "assembling": "append block column_stack dstack hstack insert vstack",
+    "coincidence": "first_order_only",
+    "comparison": (
+        "bitwise_and bitwise_or bitwise_xor equal greater greater_equal invert isfinite isinf "
+        "isnan less less_equal logical_and logical_not logical_or logical_xor not_equal signbit"
+    ),
+    "contraction": "einsum einsum_pair einsum_single einsum_spread",
+    "convolution": "conv conv_transpose conv_weight",
+    "covariances": "corrcoef cov",
+    "creation": "empty_like full_like ones_like zeros_like",
+    "cumulative": "cummax cummin cumprod cumsum cumulative_prod cumulative_sum recurrence",
+    "decompositions": "eig eig_pair eigvals qr qr_factors",
+    "determinants": "cofactor cofactor_change det slogdet slogdet_pair",
+    "diagonals": (
+        "diag diag_indices_from diagflat diagonal embed_diagonal linalg_diagonal linalg_trace "
+        "trace tril tril_indices_from triu triu_indices_from vander"
+    ),
+    "differences": "diff ediff1d gradient trapezoid",
+    "eigh": "eigh eigh_pair eigvalsh",
+    "exponential": (
+        "exp exp2 expit expm1 log log10 log1p log2 log_expit logaddexp logaddexp2 logit sigmoid "
+        "softplus xlog1py xlogy"
+    ),
+    "extrema": "argmax argmin max min nanargmax nanargmin nanmax nanmin ptp",
+    "fourier": (
+        "fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft "
+        "rfft2 rfftn"
+    ),
+    "gathering": "choose compress extract take take_along_axis trim_zeros",
+    "hyperbolic": "arccosh arcsinh arctanh cosh sech_squared sinh tanh",
+    "indexing": "embed gather getitem scatter setitem setitem_at",
+    "interpolation": "interp interp_line interp_segments",
+    "joining": "concatenate numpy_concatenate numpy_stack stack",
+    "least_squares": "least_squares lstsq matrix_rank pinv",
+    "linalg": (
+        "cho_solve cholesky inv solve solve_system solve_triangular tensorinv tensorsolve "
+        "triangular_solve"
+    ),
+    "matrix_functions": "expm logm matrix_power solve_sylvester sqrtm",
+    "nans": "nancumprod nancumsum nanmean nanprod nanstd nansum nanvar",
+    "norms": "cond euclidean_norm matrix_norm norm power_norm vector_norm",
+    "operands": "live_operand",
+    "ordering": (
+        "argpartition argsort lexsort mean_of_ties partition partition_labels sort sort_complex "
+        "sort_labels"
+    ),
+    "pooling": "avg_pool max_collect max_peaks max_pool max_spread sum_pool sum_unpool",
+    "positions": (
+        "argwhere digitize flatnonzero insertion_points ix_ nonzero ravel_multi_index "
+        "searchsorted unravel_index"
+    ),
+    "products": "dot inner kron matmul outer tensordot vdot",
+    "quantiles": "median nanmedian nanpercentile nanquantile order_statistic percentile quantile",
+    "random": "random_bits random_normal random_uniform split_key",
+    "rearranging": "flip fliplr flipud pad pad_zeros repeat repeat_each resize roll rot90 tile",
+    "reductions": "all any count_nonzero prod sum",
+    "rounding": (
+        "ceil copysign fix floor heaviside modf nextafter rint round sign sign_complex trunc"
+    ),
+    "selection": (
+        "absolute absolute_complex clip fabs fmax fmin maximum minimum nan_to_num numpy_where "
+        "select where"
+    ),
+    "sequences": "convolve correlate fftconvolve",
+    "sets": (
+        "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
+        "unique_inverse unique_labels unique_values"
+    ),
+    "shape": (
+        "atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to expand_dims "
+        "matrix_transpose meshgrid moveaxis numpy_reshape ravel reshape rollaxis squeeze swapaxes "
+        "transpose"
+    ),
+    "singular_values": "svd svd_factors svdvals",
+    "softmax": "log_softmax logsumexp logsumexp_weighted softmax",
+    "spacing": "geomspace linspace logspace numpy_linspace",
+    "special_bessel": (
+        "airy airy_ai airy_aip airy_bi airy_bip i0 i0e i1 i1e iv ive ive_derivative j0 j1 jv k0 "
+        "k0e k1 k1e kv kve kve_derivative spherical_in spherical_jn spherical_kn spherical_yn y0 "
+        "y1 yn yv"
+    ),
+    "special_error": (
+        "dawsn dawsn_derivative erf erfc erfcinv erfcx erfcx_derivative erfi erfinv inverse_mills "
+        "log_ndtr ndtr ndtri ndtri_exp"
+    ),
+    "special_gamma": (
+        "beta betaln digamma gamma gammaln loggamma multigammaln polygamma psi rgamma zeta "
+        "zeta_difference"
+    ),
+    "special_incomplete": (
+        "beta_density betainc betaincc gamma_density gammainc gammainc_derivative gammaincc"
+    ),
+    "special_integrals": (
+        "ellipe ellipe_derivative ellipk ellipk_derivative exp1 expi expn exprel "
+        "exprel_derivative lambertw shichi shichi_chi shichi_shi sici sici_ci sici_si"
+    ),
+    "special_statistics": (
+        "boxcox boxcox1p entr exp_moment huber inv_boxcox inv_boxcox1p kl_div log1prel_derivative "
+        "pseudo_clip pseudo_huber rel_entr"
+    ),
+    "splitting": "array_split delete dsplit hsplit split unstack vsplit",
+    "statistics": "all_equal average bincount deviation mean std var",
+    "structure": "astype conjugate constant copy imag item numpy_astype real stop_gradient",
+    "trigonometric": (
+        "angle arccos arcsin arctan arctan2 cos deg2rad degrees hypot rad2deg radians sin sinc "
+        "sinc_derivative tan"
+    ),
+    "vector_products": "cross cross_vectors linalg_cross matvec multi_dot vecdot vecmat",
+    "windows": "overlap_add sliding_window_view",
+    "writing": (
+        "add_at copyto fill_diagonal numpy_copyto numpy_fill_diagonal numpy_place numpy_put "
+        "numpy_put_along_axis numpy_putmask place put put_along_axis putmask"
+    ),
+}
