@@ -26,6 +26,7 @@ from chainrule.record.variable import Variable
 from chainrule.run.blas import exported
 from chainrule.run.contents import Contents
 from chainrule.run.direct import DYNAMIC, MISS, NUMPY, alike, direct_call
+from chainrule.run.paths import FORMS, PATHS, Watch
 from chainrule.run.program import Executable
 
 
@@ -120,15 +121,18 @@ class Compiled:
         self.variants: Variants = {}
         self.outside = watch(f)
         self.direct: Callable[..., Any] | None = None  # the last path taken
+        self.watch = Watch(getattr(f, "__name__", "the function"))
         self._lock = RLock()
         update_wrapper(self, f, updated=())  # cr.grad(fast) has the attributes of `fast`
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if current.get().debug is not None:  # which looks at every gradient on the way
             return self.f(*args, **kwargs)
-        if self.outside.changed() is not None:
+        rebound = self.outside.changed()
+        if rebound is not None:
             with self._lock:
                 self.variants, self.direct, self.outside = {}, None, watch(self.f)
+                self.watch.once_rebound(rebound)
         direct = self.direct  # another thread may take it away
         if direct is not None and not kwargs:
             found = direct(args)
@@ -170,7 +174,10 @@ class Compiled:
         key: Any,
         leaves: list[np.ndarray],
     ) -> Any:
-        """The result by a path recorded on this call."""
+        """The result by a path recorded on this call, or without one where there are too many."""
+        if len(variants.get(key, ())) >= PATHS:
+            self.watch.many_paths(variants[key])
+            return self.f(*args, **kwargs)
         recording, every, spent = self._recorded(args, kwargs)
         if self._forgiven(variants.get(key, ()), recording):
             found = self._known(variants, key, leaves)
@@ -181,6 +188,9 @@ class Compiled:
         contents = Contents(self.outside.arrays(), live, recording.variables)
         made = recording, every, objects, contents, self.donate, spent, self.reassociate
         known = variants.setdefault(key, [])
+        if len(variants) > FORMS:
+            del variants[next(iter(variants))]
+        self.watch.many_forms(variants)
         found = MISS
         if not any(v.program.rare and same_recording(v.recording, recording) for v in known):
             variant = Variant(*made)
