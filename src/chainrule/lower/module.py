@@ -7,6 +7,7 @@ with the interpreter's work between them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +61,7 @@ class Module:
     calls: list[Called]
     nests: dict[str, Nest] = field(default_factory=dict)
     dtypes: list[Any] = field(default_factory=list)  # whose addresses the entry compares
+    cold: Mapping[str, str] = field(default_factory=dict)  # modules to link, by what they define
 
     @property
     def first_extra(self) -> int:
@@ -178,6 +180,7 @@ class _Writer:
             declares |= set(QUIET)
         maths = definitions(wanted)
         declares |= maths.declares
+        self.module.cold = maths.cold
         lines = [*sorted(declares), "", self._seldom_inlined(maths.text)]
         lines += self._steps()
         for i, calls in enumerate(self.parts):

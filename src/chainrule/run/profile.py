@@ -67,7 +67,7 @@ class _Timed:
         self.count = len(run.module.plan.steps)
         text = with_clocks(run.module.text, self.count)
         names = [f"run{i}" for i in range(len(run.module.calls) + 1)]
-        self.machine = linked(text, [*names, "cycles", "now"])
+        self.machine = linked(text, [*names, "cycles", "now"], run.module.cold)
         self.parts = [RUN(self.machine.address(name)) for name in names]
         self.now = ctypes.CFUNCTYPE(ctypes.c_int64)(self.machine.address("now"))
         words = (ctypes.c_int64 * self.count).from_address(self.machine.address("cycles"))

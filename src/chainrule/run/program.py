@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,17 @@ SMALL = 2**20  # bytes of an arena that is kept also where the usual call has an
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-def linked(text: str, names: Sequence[str]) -> Machine:
+@cache
+def _cold(symbol: str, text: str) -> Machine:
+    """A function that is rarely called, compiled once for all that do."""
+    return Machine(text, [symbol])
+
+
+def linked(text: str, names: Sequence[str], cold: Mapping[str, str]) -> Machine:
     """The machine code of a module, with the routines and the threads that it calls."""
     imports = blas_imports(text)
+    for symbol, apart in cold.items():
+        imports[symbol[1:]] = _cold(symbol[1:], apart).address(symbol[1:])
     if "@cr_parallel" in text:
         imports["cr_parallel"] = parallel()
     return Machine(text, names, imports)
@@ -39,7 +48,8 @@ class Executable:
         self.module: Module = module_of(program)
         names = [f"run{i}" for i in range(len(self.module.calls) + 1)]
         direct = not self.module.calls
-        self.machine = linked(self.module.text, [*names, "entry"] if direct else names)
+        exported = [*names, "entry"] if direct else names
+        self.machine = linked(self.module.text, exported, self.module.cold)
         self.parts = [RUN(self.machine.address(name)) for name in names]
         memory = self.module.memory
         self.constants = [np.ascontiguousarray(v.params, v.dtype) for v in memory.constants]

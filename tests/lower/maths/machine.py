@@ -112,6 +112,8 @@ def kernel(
     text = "\n".join([*sorted(found.declares), found.text, loop(name, dtype, lanes, arguments)])
     clock.append(thread_time())
     module = llvm.parse_assembly(text)
+    for cold in found.cold.values():
+        module.link_in(llvm.parse_assembly(cold))
     module.verify()
     clock.append(thread_time())
     machine = llvm.Target.from_default_triple().create_target_machine(

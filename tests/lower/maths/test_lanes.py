@@ -67,5 +67,7 @@ def test_code_for_aarch64(dtype):
         found = definitions([(name, dtype, lanes)])
         body = loop(name, dtype, lanes, function.arguments)
         module = llvm.parse_assembly("\n".join([*sorted(found.declares), found.text, body]))
+        for cold in found.cold.values():
+            module.link_in(llvm.parse_assembly(cold))
         module.verify()
         assert "fmla" in machine.emit_assembly(module)

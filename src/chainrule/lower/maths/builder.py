@@ -159,13 +159,17 @@ Operand = Value | float | int
 
 @dataclass(slots=True)
 class Builder:
-    """Writes the body of one function; `declares` and `needs` grow with what its lines call."""
+    """Writes the body of one function; `declares`, `needs` and `cold` grow with what it calls.
+
+    `needs` are texts of the same module, `cold` whole modules, each for one rare function.
+    """
 
     format: Format
     lanes: int
     lines: list[str] = field(default_factory=list)
     declares: set[str] = field(default_factory=set)
     needs: dict[str, str] = field(default_factory=dict)
+    cold: dict[str, str] = field(default_factory=dict)
     names: int = 0
     block: str = "entry"
 
@@ -334,7 +338,7 @@ def cold_function(
     kinds = [builder.type(result.element) for result in results]
     structure = "{" + ", ".join(kinds) + "}"
     head = ", ".join(f"{builder.type(argument.element)} {argument}" for argument in arguments)
-    lines = [f"define internal {structure} {symbol}({head}) noinline cold nounwind {{"]
+    lines = [f"define {structure} {symbol}({head}) noinline cold nounwind {{"]
     lines += ["entry:", *builder.lines]
     last = "poison"
     for i, (kind, result) in enumerate(zip(kinds, results, strict=True)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -34,10 +34,14 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """Text of function definitions; `declares` are the lines that a module holds once."""
+    """Text of function definitions; `declares` are the lines that a module holds once.
+
+    `cold` are modules by the symbols that they define, which must be linked to this one.
+    """
 
     text: str
     declares: frozenset[str]
+    cold: Mapping[str, str]
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -94,23 +98,20 @@ def function_name(name: str, dtype: str, lanes: int) -> str:
 
 
 def definitions(wanted: Iterable[tuple[str, str, int]]) -> Definitions:
-    """Each wanted (name, dtype, lanes) once, with what it calls.
+    """Each wanted (name, dtype, lanes) once.
 
     >>> found = definitions([("exp", "f64", 8)])
     >>> module = "\\n".join([*sorted(found.declares), found.text])
     """
-    texts: dict[str, str] = {}
-    declares: set[str] = set()
-    for name, dtype, lanes in wanted:
-        needs, declared = _written(name, dtype, lanes)
-        texts |= needs
-        declares |= declared
-    return Definitions("\n".join(texts.values()), frozenset(declares))
+    written = [_written(*function) for function in dict.fromkeys(wanted)]
+    declares = frozenset().union(*(builder.declares for _, builder in written))
+    cold = {symbol: text for _, builder in written for symbol, text in builder.cold.items()}
+    return Definitions("\n".join(text for text, _ in written), declares, cold)
 
 
 @cache
-def _written(name: str, dtype: str, lanes: int) -> tuple[dict[str, str], frozenset[str]]:
-    """The texts of one function and of those it calls, by symbol, and what they declare."""
+def _written(name: str, dtype: str, lanes: int) -> tuple[str, Builder]:
+    """The text of one function, and what wrote it."""
     builder = Builder(FORMATS[dtype], lanes)
     function = FUNCTIONS[name]
     kind = builder.type(builder.format.element)
@@ -127,4 +128,5 @@ def _written(name: str, dtype: str, lanes: int) -> tuple[dict[str, str], frozens
         "}",
         "",
     ]
-    return builder.needs | {symbol: "\n".join(lines)}, frozenset(builder.declares)
+    assert not builder.needs, "only rare functions are so long that they call others"
+    return "\n".join(lines), builder

@@ -49,9 +49,9 @@ def quadrant_and_rest(b: Builder, a: Value) -> tuple[Value, Value, Value]:
     words = ", ".join(f"i64 {word}" for word in two_over_pi())
     b.declares |= declares
     b.needs[TABLE] = f"{TABLE} = internal constant [{WORDS} x i64] [{words}]\n"
-    b.needs[_symbol(1)] = text
+    b.needs[_symbol(1)] = text.replace("define", "define internal", 1)
     if b.lanes > 1:
-        b.needs[_symbol(b.lanes)] = _of_all(b.lanes)
+        b.needs[_symbol(b.lanes)] = _of_all(b.lanes).replace("define", "define internal", 1)
     quadrant, r, rest = b.call(_symbol(b.lanes), RESULTS, a)
     return quadrant, r, rest
 

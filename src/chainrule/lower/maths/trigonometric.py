@@ -95,7 +95,8 @@ def many_quarter_turns(b: Builder, a: Value, usual: tuple[Value, ...]) -> tuple[
     """The same where lanes are huge, and the usual values elsewhere.
 
     It is a call, which gets the usual values too: what has to outlive a call is stored before it is
-    known whether the call is made, and this cost more than all the rest.
+    known whether the call is made, and this cost more than all the rest.  Its code is a module of
+    its own, which is compiled once for all programs: it takes as long as a small program.
     """
     inner = Builder(b.format, b.lanes)
     names = ("%n", "%r", "%rest")[: len(usual)]
@@ -104,8 +105,8 @@ def many_quarter_turns(b: Builder, a: Value, usual: tuple[Value, ...]) -> tuple[
     results = choose_by_size(inner, angle, given)
     symbol = f"@cr_{'_'.join(names).replace('%', '')}_of_huge_{b.format.name}x{b.lanes}"
     text = cold_function(inner, symbol, [angle, *given], results)
-    b.needs |= inner.needs | {symbol: text}
-    b.declares |= inner.declares
+    b.cold[symbol] = "\n".join([*sorted(inner.declares), *inner.needs.values(), text])
+    b.declares.add(text.partition(" noinline")[0].replace("define", "declare", 1))
     return tuple(b.call(symbol, [v.element for v in usual], a, *usual))
 
 
