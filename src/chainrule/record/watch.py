@@ -25,7 +25,8 @@ def fingerprint(array: np.ndarray) -> Any:
     """Bytes that change whenever the array's content does (short arrays: the content itself)."""
     if array.nbytes <= SMALL:
         return array.tobytes()
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    turned = array.T if array.flags.f_contiguous else array  # which is not copied
+    flat = np.ascontiguousarray(turned).reshape(-1).view(np.uint8)
     words = flat[: flat.size // (8 * COLUMNS) * 8 * COLUMNS].view(np.uint64).reshape(-1, COLUMNS)
     # Column sums read the array once at memory speed, and a permutation changes almost all.
     sums = words.sum(axis=0, dtype=np.uint64)
