@@ -94,3 +94,21 @@ def test_rows_that_are_columns_elsewhere():
     assert module_of(fast).plan.regions
     for a, b in zip(found, step(w, v, x, y), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14 * np.abs(b).max())
+
+
+def test_two_numbers_of_rows():
+    """Gradient and update in one pass, of either matrix, though they have other rows."""
+    rng = np.random.default_rng(0)
+    w, v = (rng.normal(size=s).astype(np.float32) / 30 for s in ((640, 768), (768, 896)))
+    x, y = (rng.normal(size=(32, n)).astype(np.float32) for n in (640, 896))
+
+    def step(w, v, x, y):
+        slopes = cr.grad(lambda w, v: np.mean((np.tanh(x @ w) @ v - y) ** 2), argnums=(0, 1))(w, v)
+        return [p - np.float32(0.1) * g for p, g in zip((w, v), slopes, strict=True)]
+
+    fast = cr.compile(step)
+    for found, expected in zip(fast(w, v, x, y), step(w, v, x, y), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+    module = module_of(fast)
+    assert {r.rows for r in module.plan.regions if r.last > r.first} == {640, 768}
+    assert module.memory.arena < min(w.nbytes, v.nbytes)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import count
 from typing import Any
@@ -56,7 +57,7 @@ target_machine = cache(new_target_machine)
 def optimised(text: str) -> Any:
     """The module of this text, verified, with the maths inlined."""
     llvm = _llvm()
-    module = llvm.parse_assembly(text)
+    module = llvm.parse_assembly(text, llvm.create_context())  # which goes with the module
     module.verify()
     builder = llvm.create_pass_builder(
         target_machine(), llvm.create_pipeline_tuning_options(speed_level=1)
@@ -83,6 +84,13 @@ def _made_with() -> tuple[str, ...]:
         llvm.get_host_cpu_features().flatten(),
         repr((TARGET, PASSES)),
     )
+
+
+@cache
+def _trim() -> Callable[[int], object]:
+    """Gives memory that was freed back to the system, where the C library can (glibc)."""
+    here = ctypes.CDLL(None) if sys.platform == "linux" else None
+    return getattr(here, "malloc_trim", lambda keep: None)
 
 
 def object_code(text: str) -> tuple[bytes, bool]:
@@ -112,6 +120,8 @@ class Machine:
         for name in names:
             library.export_symbol(name)
         self._tracker = library.link(_jit(), f"chainrule{next(_numbers)}")
+        if not self.was_kept:
+            _trim()(0)  # 3 MB that LLVM took
 
     def address(self, name: str) -> int:
         found = self._tracker[name]

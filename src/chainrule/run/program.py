@@ -69,7 +69,8 @@ class Executable:
 
     def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         outputs = [np.empty(shape, dtype) for shape, dtype in self.shapes]
-        self._run(inputs, outputs)
+        if self.builtin is None or not self.builtin(*inputs, *outputs):  # its memory is there
+            self._run(inputs, outputs)
         return outputs
 
     def _filled(self, *given: Any) -> bool:

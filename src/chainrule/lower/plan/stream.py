@@ -11,6 +11,7 @@ needs a sum over all rows of stage s belongs to stage s + 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from chainrule.lower.plan.fuse import Factored, Kernel, Piece, Plan, Product, Step, root
 from chainrule.lower.plan.memory import reads_and_writes
@@ -70,12 +71,7 @@ class _Rows:
 
 def streamed(plan: Plan) -> list[Region]:
     """Reorder the steps of a plan, and say which run by tiles."""
-    best: tuple[int, list[Step], list[Region]] = (WORTH, plan.steps, [])
-    for rows in _candidates(plan.steps):
-        steps, regions, saved = _sorted(plan, rows)
-        if saved > best[0]:
-            best = saved, steps, regions
-    plan.steps, plan.regions = best[1], best[2]
+    plan.steps, plan.regions = _arranged(plan.steps, plan)
     for region in plan.regions:
         region.aliases = [v for v in plan.order if v.kind == "reshape" and root(v) in region.local]
         resize(plan, region, region.tile)
@@ -123,32 +119,56 @@ def _candidates(steps: list[Step]) -> list[int]:
     return [n for n in heavy[:3] if weight[n] > WORTH]
 
 
-def _sorted(plan: Plan, rows: int) -> tuple[list[Step], list[Region], int]:
+def _arranged(steps: list[Step], plan: Plan) -> tuple[list[Step], list[Region]]:
+    """Steps that follow each other in a plan, with the number of rows that saves most; and then
+    those between the regions of that one, each stretch by itself."""
+    tried = [_sorted(steps, plan, rows) for rows in _candidates(steps)]
+    best, regions, saved = max(tried, key=itemgetter(2), default=(steps, [], 0))
+    if saved <= WORTH:
+        return steps, []
+    arranged: list[Step] = []
+    every: list[Region] = []
+    done = 0
+    for region in [*regions, None]:
+        between, inner = _arranged(best[done : region.first if region else None], plan)
+        for r in inner:
+            r.first, r.last = r.first + len(arranged), r.last + len(arranged)
+        arranged, every = arranged + between, every + inner
+        if region is not None:
+            inside = best[region.first : region.last + 1]
+            done = region.last + 1
+            region.first, region.last = len(arranged), len(arranged) + len(inside) - 1
+            arranged, every = arranged + inside, [*every, region]
+    return arranged, every
+
+
+def _sorted(steps: list[Step], plan: Plan, rows: int) -> tuple[list[Step], list[Region], int]:
+    """The steps by stages, the regions among them, and the bytes that these save."""
     known = _Rows(rows)
     before: dict[int, list[Step]] = {}
     inside: dict[int, list[Step]] = {}
     axis: dict[Step, int] = {}
-    for step in plan.steps:
+    for step in steps:
         k = _row_axis(step, known)
         stage = _stage(step, known, k)
         (before if k == NEVER else inside).setdefault(stage, []).append(step)
         if k != NEVER:
             axis[step] = k
         _note(step, known, k, stage)
-    steps: list[Step] = []
+    found: list[Step] = []
     regions: list[Region] = []
     saved = 0
     outputs = {root(v) for v in plan.outputs}
     for stage in range(max((*before, *inside), default=0) + 1):
-        steps += before.get(stage, [])
+        found += before.get(stage, [])
         tiled = inside.get(stage, [])
-        region = Region(len(steps), len(steps) + len(tiled) - 1, rows, rows, axis, dict(known.dim))
-        steps += tiled
+        region = Region(len(found), len(found) + len(tiled) - 1, rows, rows, axis, dict(known.dim))
+        found += tiled
         gain = _localised(region, tiled, plan.steps, outputs, known) if len(tiled) > 1 else 0
         if gain > WORTH and region.tile < rows:
             regions.append(region)
             saved += gain
-    return steps, regions, saved
+    return found, regions, saved
 
 
 def _conforming(value: Value, access: Access, along: int, rows: int) -> int | None:
