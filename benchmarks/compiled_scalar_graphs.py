@@ -13,7 +13,7 @@ from benchmarks.peers import Bound
 TITLE = "Scalar graphs, compiled (W1): value and gradient replayed, per node"
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-LARGEST = 10_000_000  # chainrule alone, with --large
+LARGEST = 10_000_000  # with --large
 JAX_UP_TO = 1_000  # it compiles 7.5 ms per node there, and more per node beyond
 TORCH_UP_TO = 10_000
 NODE_BYTES = 24  # of a tape: operation, operands and value, written once and read back once
@@ -84,7 +84,7 @@ def case(shape: str, nodes: int) -> Case:
         "torch.eager": lambda: compiled.torch_eager(make),
         "jax.jit": lambda: compiled.jax_gradient(lambda jax: make(jax.numpy)),
     }
-    largest = {"casadi.SX": SIZES[-1], "torch.eager": TORCH_UP_TO, "jax.jit": JAX_UP_TO}
+    largest = {"casadi.SX": LARGEST, "torch.eager": TORCH_UP_TO, "jax.jit": JAX_UP_TO}
     ways = {variant: way for variant, way in peers.items() if nodes <= largest[variant]}
     ways["chainrule.compile"] = lambda: compiled.chainrule_gradient(make(np))
     ways[PRIMAL] = lambda: compiled.chainrule_primal(make(np))
