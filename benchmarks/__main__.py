@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from benchmarks import report
+from benchmarks import others, report
 from benchmarks.harness import Options, pin
 
 WORKLOADS = (
@@ -42,16 +42,17 @@ def main() -> None:
         parser.error(f"no workload {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}")
     pin(arguments.threads)
     with tempfile.TemporaryDirectory() as scratch:
-        options = Options(
-            out=arguments.out,
-            scratch=scratch,
-            quick=arguments.quick,
-            threads=arguments.threads,
-            load=os.getloadavg()[0],
-            peers=tuple(arguments.peers),
-            large=arguments.large,
-        )
         for name in arguments.names or WORKLOADS:
+            options = Options(
+                out=arguments.out,
+                scratch=scratch,
+                quick=arguments.quick,
+                threads=arguments.threads,
+                load=os.getloadavg()[0],
+                start=others.now(),
+                peers=tuple(arguments.peers),
+                large=arguments.large,
+            )
             workload = importlib.import_module(f"benchmarks.{name}")
             print(report.write(name, workload.TITLE, workload.run(options), options), flush=True)
 

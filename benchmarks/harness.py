@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
+from benchmarks import others, peers
 from benchmarks.case import Case, Cell
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +31,7 @@ class Options:
     quick: bool = False
     threads: int = 1
     load: float = 0.0  # processes that wanted a core in the minute before the run
+    start: others.Clock | None = None  # when it began
     peers: tuple[str, ...] = ()  # empty: all
     large: bool = False  # also the sizes that take minutes and gigabytes
 

@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from benchmarks import peers
+from benchmarks import others, peers
 from benchmarks.case import FASTEST, FASTEST_LIBRARY, PRIMAL, Cell, Table, Target
 from benchmarks.harness import LIMIT, ROOT, Options
 
 OURS = "chainrule"
 NOISE = 0.05  # by which two equal costs may differ
 IDLE = 0.5  # load average above which other work disturbs the clock
+BUSY = 0.1  # cores
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def judge(table: Table, target: Target) -> Verdict | None:
 def machine(options: Options) -> dict:
     """What a reader needs to repeat the run; no host name, no path."""
     # chainrule is named by its commit
+    busy = others.cores_busy(options.start, others.now())
     libraries = ("numpy", "scipy", "scikit-learn", "torch", "jax", "autograd", "casadi", "numba")
     return {
         "cpu": _cpu(),
@@ -90,11 +92,18 @@ def machine(options: Options) -> dict:
         "quick": options.quick,
         "load average before": round(options.load, 2),
         "load average at the end": round(os.getloadavg()[0], 2),
+        "cores busy with other work": None if busy is None else round(busy, 2),
     }
 
 
 def disturbed(facts: dict) -> bool:
-    """Whether other work was running; the run itself adds 1 per thread at its end."""
+    """Whether other work was running.
+
+    Where only the load average is known, the run itself adds 1 per thread at its end.
+    """
+    busy = facts.get("cores busy with other work")
+    if busy is not None:
+        return busy > BUSY
     own = facts["threads"]
     return max(facts["load average before"], facts["load average at the end"] - own) > IDLE
 
