@@ -25,6 +25,8 @@ ChainruleError
 └── GradientCheckError         a derivative disagrees with differences     (also an AssertionError)
 """
 
+from typing import Any
+
 import numpy as np
 
 
@@ -39,7 +41,7 @@ class GraphError(ChainruleError):
 class CycleError(GraphError):
     """The dependencies form a cycle; `cycle` lists its nodes, first one repeated at the end."""
 
-    def __init__(self, message: str, cycle: list | None = None):
+    def __init__(self, message: str, cycle: list[Any] | None = None):
         super().__init__(message)
         self.cycle = cycle or []
 
@@ -102,7 +104,7 @@ class NonFiniteGradient(ChainruleError, FloatingPointError):  # noqa: N818 - it 
 class NonFiniteLoss(ChainruleError, FloatingPointError):  # noqa: N818 - it says what is
     """The loss came out NaN or infinite while training, at `parameters` and on `batch`."""
 
-    def __init__(self, message: str, parameters: object = None, batch: tuple = ()):
+    def __init__(self, message: str, parameters: object = None, batch: tuple[Any, ...] = ()):
         super().__init__(message)
         self.parameters, self.batch = parameters, batch
 

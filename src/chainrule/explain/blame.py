@@ -36,11 +36,20 @@ from chainrule.explain.lanes import (
 class Known(Protocol):
     """What is known of one computation: its nodes, parents first, and their numbers."""
 
-    order: Sequence[Node]
-    outputs: Sequence[Node]
-    inputs: Sequence[Node]  # whose gradients are asked for
-    adjoints: Mapping[Node, Any]
-    seeded: Mapping[Node, Any]
+    @property
+    def order(self) -> Sequence[Node]: ...
+
+    @property
+    def outputs(self) -> Sequence[Node]: ...
+
+    @property
+    def inputs(self) -> Sequence[Node]: ...  # whose gradients are asked for
+
+    @property
+    def adjoints(self) -> Mapping[Node, Any]: ...
+
+    @property
+    def seeded(self) -> Mapping[Node, Any]: ...
 
     def value(self, node: Node) -> Any: ...
 

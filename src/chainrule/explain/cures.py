@@ -40,8 +40,9 @@ class Case:
     def operand(self, i: int) -> float:
         operands = self.event.operands
         value = operands[i].value if i < len(operands) else None
-        simple = value is not None and np.ndim(value) == 0 and not np.iscomplexobj(value)
-        return float(value) if simple else np.nan
+        if value is None or np.ndim(value) or np.iscomplexobj(value):
+            return np.nan
+        return float(value)
 
     def made_by(self, i: int) -> str:
         """The op that computed operand i."""

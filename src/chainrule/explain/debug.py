@@ -61,7 +61,7 @@ class Checks:
         """After `y.backward()`: `found` holds the leaves' adjoints, None if a rule gave up."""
         if found is not None and not any(not_finite(g).any() for g in found.values()):
             return
-        inputs = {n: None for n in order if isinstance(n, Leaf)}
+        inputs: dict[Node, Any] = {n: None for n in order if isinstance(n, Leaf)}
         known = Recorded(order, {y.node: y._value}, inputs, {y.node: seed})
         _refuse(known, "" if y.name is None else str(y.name), {}, failed=found is None)
 

@@ -35,14 +35,15 @@ def kink_near(run: Run, node: Node, near: float) -> NearKink | None:
     in `sort` was found when it was recorded, and a setting of an op stays as it is: such a kink is
     found only when it is met exactly.
     """
-    if node.is_leaf or node.op.kinks is None:
+    kinks = None if node.is_leaf else node.op.kinks
+    if kinks is None:
         return None
     inputs = [run.value(a) if isinstance(a, Node) else a for a in node.args or ()]
 
     def at(spacing: float) -> Any:
         moved = [_on_grid(v, spacing) if spacing else v for v in inputs]
         try:
-            return np.asarray(node.op.kinks(*moved, **node.attrs))
+            return np.asarray(kinks(*moved, **node.attrs))
         except Exception:  # noqa: BLE001 - rounded inputs may be outside of any op's domain
             return np.zeros((), bool)
 

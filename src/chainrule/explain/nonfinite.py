@@ -140,7 +140,7 @@ class OfRun:
     def __init__(self, run: Run, seed: Any = None, gradients: bool = True):
         graph = run.graph
         self.run = run
-        self.order = graph.nodes
+        self.order: Sequence[Node] = graph.nodes
         self.outputs: Sequence[Node] = [o for o in graph.outputs if o.dtype.kind in "fc"]
         self.inputs: Sequence[Node] = [*graph.leaves, *graph.captured] if gradients else []
         self.seeded: Mapping[Node, Any] = self._seeds(seed) if gradients else {}

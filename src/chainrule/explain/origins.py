@@ -55,7 +55,8 @@ def _read_here(
     """The operands, each reduced to the number this lane was computed from."""
     if not by_lane or event.lane is None:
         return tuple(operands), (None,) * len(operands)
-    read, places = [], []
+    read: list[Operand] = []
+    places: list[Place] = []
     for operand in operands:
         value = operand.value
         if value is not None:

@@ -88,7 +88,7 @@ ITERATED: dict[type, Callable[[Any], Iterator[Any]]] = {
 }
 
 
-def watch(f: Callable[..., Any]) -> Outside:
+def watch(f: object) -> Outside:
     """Note how everything is bound now that f can reach outside of its arguments.
 
     Best called after f has run once: what f itself assigned or imported is then no change.

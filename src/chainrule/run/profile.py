@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -44,7 +43,7 @@ class Profile:
 
 
 def profile_of(
-    compiled: Compiled, args: Sequence[Any], kwargs: dict[str, Any], seconds: float
+    compiled: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], seconds: float
 ) -> Profile:
     """Call the function on these arguments for about so many seconds."""
     if not seconds > 0:
@@ -71,7 +70,7 @@ class _Timed:
         self.parts = [RUN(self.machine.address(name)) for name in names]
         self.now = ctypes.CFUNCTYPE(ctypes.c_int64)(self.machine.address("now"))
         words = (ctypes.c_int64 * self.count).from_address(self.machine.address("cycles"))
-        self.cycles = np.frombuffer(words, np.int64)
+        self.cycles = np.ctypeslib.as_array(words)
         self.places = {s: k for k, s in enumerate(run.module.plan.steps)}
         self.interpreted = np.zeros(self.count)
         inputs = [*leaves, *(np.ascontiguousarray(a) for a in variant.live)]

@@ -29,13 +29,13 @@ FACTORING = {
 class Given(NamedTuple):
     """An operand, as an argument."""
 
-    index: int
+    number: int
 
 
 class Made(NamedTuple):
     """A result, as an argument."""
 
-    index: int
+    number: int
 
 
 class Result(NamedTuple):
@@ -145,9 +145,9 @@ class _Writer:
         code, failed = self.code, "false"
         for name, arguments in calls:
             pointers = [
-                given[a.index]
+                given[a.number]
                 if isinstance(a, Given)
-                else made[a.index]
+                else made[a.number]
                 if isinstance(a, Made)
                 else self.held[a]
                 for a in arguments

@@ -284,7 +284,9 @@ class Builder:
         """
         terms: list[Operand] = list(coefficients)
         while len(terms) > 1:
-            pairs = [self.fma(b, x, a) for a, b in zip(terms[::2], terms[1::2], strict=False)]
+            pairs: list[Operand] = [
+                self.fma(b, x, a) for a, b in zip(terms[::2], terms[1::2], strict=False)
+            ]
             terms = pairs + terms[len(terms) - len(terms) % 2 :]
             x = x * x
         assert isinstance(terms[0], Value)

@@ -103,7 +103,7 @@ def _cuts(axis: str, over: str, kept: np.ndarray, v: Value) -> Iterator[Cut]:
     split = _split(*v.args[AXES.index(axis)], AXES.index(axis))
     if split is not None:
         repeats, each = split
-        yield _cut(axis, over, kept.reshape(repeats, each, -1).any(0), repeats)
+        yield _cut(axis, over, np.any(kept.reshape(repeats, each, -1), axis=0), repeats)
 
 
 def _cut(axis: str, over: str, kept: np.ndarray, repeats: int) -> Cut:

@@ -7,7 +7,8 @@ None says that nothing is known to be zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from chainrule.lower.values.value import BOOL, LONG, Access, Value, pointwise
 MOST_VALUES, MOST_ELEMENTS = 100, 2**22  # that are looked at for one answer
 SAME_ZEROS = frozenset({"copy", "negative", "to_f64", "to_f32", "add", "subtract"})
 # Indices and conditions of constants, which are not computed before the program runs.
-FOLDED = {
+FOLDED: dict[str, Callable[..., Any]] = {
     "copy": lambda x: x, "add": np.add, "subtract": np.subtract, "multiply": np.multiply,
     "less": np.less, "less_equal": np.less_equal, "greater": np.greater, "equal": np.equal,
     "greater_equal": np.greater_equal, "not_equal": np.not_equal, "logical_not": np.logical_not,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from chainrule.lower.code.lines import Code
 from chainrule.lower.code.scalars import SCALARS, apply
@@ -153,7 +154,7 @@ class _Body:
             same, block.last, lambda: _load(self.code, "%adjoints", self.first, "f64")
         )
 
-    def own(self, base: str, dtype: object) -> str:
+    def own(self, base: str, dtype: Any) -> str:
         """What stands in the slots of the results."""
         if self.lanes == 1:
             return _load(self.code, base, self.first, KNOWN[dtype])

@@ -55,8 +55,8 @@ class _StepWriter:
                 self._copy(values, first, source, size)
         operands = self._held(tape.operands)
         runs, end = self._stretch(tape.runs)
-        given = f"ptr {runs}, ptr {end}, ptr {operands}, i64 {len(tape.given)}"
-        code.line(f"call void @forward(ptr {values}, {given})")
+        handed = f"ptr {runs}, ptr {end}, ptr {operands}, i64 {len(tape.given)}"
+        code.line(f"call void @forward(ptr {values}, {handed})")
         self._results(step, -1, values)
         for k, sweep in enumerate(tape.sweeps):
             adjoints = self._at(values, tape.slots)
@@ -65,8 +65,8 @@ class _StepWriter:
             code.line(f"store double {seed}, ptr {self._at(adjoints, sweep.slot)}, align 8")
             runs, end = self._stretch(sweep.runs)
             last = self._at(operands, len(tape.operands), "i32")
-            given = f"ptr {runs}, ptr {end}, ptr {last}, i64 {tape.slots}"
-            code.line(f"call void @reverse(ptr {values}, ptr {adjoints}, {given})")
+            handed = f"ptr {runs}, ptr {end}, ptr {last}, i64 {tape.slots}"
+            code.line(f"call void @reverse(ptr {values}, ptr {adjoints}, {handed})")
             self._results(step, k, adjoints)
 
     def _held(self, array: np.ndarray) -> str:

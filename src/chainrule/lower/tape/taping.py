@@ -259,10 +259,11 @@ class _Writer:
         """Nodes for what is read of the tape."""
         wanted = {n: (-1, self.slots[n]) for n in read if n in self.slots}
         wanted |= {n: self.adjoints[n] for n in read if n in self.adjoints}
-        line = next(((n.code, n.lasti) for n in wanted), (None, 0))
+        first = next(iter(wanted), None)
+        code, lasti = (None, 0) if first is None else (first.code, first.lasti)
         leaves = tuple(leaf for leaf, _ in self.inputs)
         attrs = {"tape": self._tape(wanted)}
-        whole = Node(rule_for(TAPE, ()), (), (), attrs, (), OBJECT, *line, leaves)
+        whole = Node(rule_for(TAPE, ()), (), (), attrs, (), OBJECT, code, lasti, leaves)
         part = rule_for(item, (False,))
         return {
             n: Node(

@@ -67,7 +67,7 @@ class Call:
 
     __slots__ = ("arguments", "node")
 
-    def __init__(self, node: Node, arguments: list[Any]):
+    def __init__(self, node: Node | Move, arguments: list[Any]):
         self.node, self.arguments = node, arguments
 
     @property

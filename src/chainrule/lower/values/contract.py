@@ -31,10 +31,10 @@ class Contractions(Views):
     def tensordot(self, x: Array, y: Array, axes: Any) -> Array | None:
         common = np.result_type(x.dtype, y.dtype)
         if isinstance(axes, (int, np.integer)):
-            of_x = list(range(x.ndim - axes, x.ndim))
-            of_y = list(range(axes))
+            of_x = list(range(x.ndim - int(axes), x.ndim))
+            of_y = list(range(int(axes)))
         else:
-            of_x, of_y = ([a] if isinstance(a, (int, np.integer)) else list(a) for a in axes)
+            of_x, of_y = (np.atleast_1d(a).tolist() for a in axes)
         first = LETTERS[: x.ndim]
         second = list(LETTERS[x.ndim : x.ndim + y.ndim])
         for i, j in zip(of_x, of_y, strict=True):

@@ -195,9 +195,9 @@ class Factors(Convolutions):
         reflected, scales, *_ = self._routine(
             f"QR {m, n}", calls, operands, made, [(0, 0)], 2 * m * n * n
         )
-        calls = [("orgqr", (m, k, n, Made(0), m, Given(1), Made(1), room, INFO))]
         made, operands = [Result((k, m), a.dtype), beside[1]], [reflected, scales]
-        q, *_ = self._routine(f"Q of QR {m, n}", calls, operands, made, [(0, 0)], 2 * m * n * k)
+        back = [("orgqr", (m, k, n, Made(0), m, Given(1), Made(1), room, INFO))]
+        q, *_ = self._routine(f"Q of QR {m, n}", back, operands, made, [(0, 0)], 2 * m * n * k)
         upper = self.held(np.triu(np.ones((k, n), bool)))
         r = self.getitem(self.turned(reflected), (slice(None), slice(k)))
         r = self.map("where", upper, r, self.constant(0, a.dtype))

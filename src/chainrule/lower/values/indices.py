@@ -95,7 +95,7 @@ def positions(
         n, stride = next(sizes), next(strides)
         if isinstance(part, slice):
             along = np.arange(n)[part] * stride
-            slices.append((0 if side is before else 1, len(side), along))
+            slices.append((side is before, len(side), along))
             side.append(len(along))
         elif isinstance(part, Slot):
             indexed.append((_in_range(b, arrays[part.k], n), stride))
@@ -106,8 +106,8 @@ def positions(
     for index, stride in indexed:
         spread = b.reshape(index, (*index.shape, *[1] * len(after)))
         total = b.map("add", total, b.map("multiply", spread, b.constant(stride, LONG)))
-    for side, place, along in slices:
-        axis = place if side == 0 else len(before) + len(common) + place
+    for in_front, place, along in slices:
+        axis = place if in_front else len(before) + len(common) + place
         lined = [1] * rank
         lined[axis] = len(along)
         total = b.map("add", total, b.reshape(b.held(along), lined))

@@ -40,6 +40,11 @@ class Dim(NamedTuple):
     step: int = 1
     also: tuple[tuple[int, int], ...] = ()
 
+    @classmethod
+    def of(cls, start: int, terms: Sequence[tuple[int, int]]) -> Dim:
+        """The axis whose index is start + Σ step × (index along axis), by all (axis, step)."""
+        return cls(terms[0][0], start, terms[0][1], tuple(terms[1:])) if terms else cls(None, start)
+
     @property
     def terms(self) -> tuple[tuple[int, int], ...]:
         """Every (axis, step) that the index depends on."""
@@ -112,8 +117,7 @@ def composed(inner: Access, outer: Access) -> Access:
             start += step * outer[axis].start
             for beyond, further in outer[axis].terms:
                 steps[beyond] = steps.get(beyond, 0) + step * further
-        (axis, step), *also = steps.items() or [(None, 1)]
-        found.append(Dim(axis, start, step, tuple(also)))
+        found.append(Dim.of(start, list(steps.items())))
     return tuple(found)
 
 

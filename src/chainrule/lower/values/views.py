@@ -121,8 +121,7 @@ class Views(Maps):
         access = []
         for n, along in zip(array.shape, steps, strict=True):
             terms = [(axis_at[a], step) for a, step in along.items() if a in axis_at]
-            (axis, step), *also = terms or [(None, 1)]
-            access += [Dim(axis, 0, step, tuple(also))][: n != 1]
+            access += [Dim.of(0, terms)][: n != 1]
         return self.view(array, shape, tuple(access))
 
     def scan(self, function: str, operands: Sequence[Array], axis: int | None) -> Array:
