@@ -15,8 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from chainrule import log_softmax, softmax
-from chainrule.core.containers import map_leaves
+from chainrule import log_softmax, softmax, tree
 from chainrule.errors import ArgumentError
 from chainrule.learn.estimator_network import (
     ACTIVATIONS,
@@ -71,7 +70,7 @@ class NetworkEstimator(BaseEstimator):
             waited = 0 if score > best_score + self.tol else waited + 1
             if score > best_score:
                 best_score = score
-                best = None if judge is None else map_leaves(np.array, parameters)
+                best = None if judge is None else tree.map(np.array, parameters)
             if waited >= self.n_iter_no_change:
                 break
         self._keep(best)
@@ -134,7 +133,7 @@ class NetworkEstimator(BaseEstimator):
 
     def _point(self) -> tuple[Any, Any]:
         """Copies to start from: a step writes into what it is given."""
-        return map_leaves(np.array, self.parameters_), map_leaves(np.array, self._state)
+        return tree.map(np.array, self.parameters_), tree.map(np.array, self._state)
 
     def _settings(self, examples: Examples, planned: int) -> Settings:
         rows = examples.x.shape[0]
@@ -152,8 +151,8 @@ class NetworkEstimator(BaseEstimator):
 
     def _keep(self, best: Any) -> None:
         """The parameters in memory of their own, those that were judged best if there are any."""
-        self.parameters_ = map_leaves(np.array, self.parameters_) if best is None else best
-        self._state = map_leaves(np.array, self._state)
+        self.parameters_ = tree.map(np.array, self.parameters_) if best is None else best
+        self._state = tree.map(np.array, self._state)
 
     def _held_out(self, examples: Examples) -> tuple[Examples | None, Examples]:
         """With `early_stopping`, rows to judge by and the others."""

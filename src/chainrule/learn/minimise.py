@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 import chainrule as cr
-from chainrule.core.containers import flatten
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def minimise(
     """
     from scipy.optimize import minimize
 
-    leaves, structure = flatten(parameters)
+    leaves, structure = cr.tree.flatten(parameters)
     arrays = [np.asarray(leaf) for leaf in leaves]
     for array, at in zip(arrays, structure.paths, strict=True):
         if array.dtype.kind != "f":
@@ -65,7 +64,7 @@ def minimise(
         return structure.unflatten(p.reshape(a.shape).astype(a.dtype) for p, a in pairs)
 
     def joined(tree: Any) -> np.ndarray:
-        return np.concatenate([np.ravel(g) for g in flatten(tree)[0]], dtype=np.float64)
+        return np.concatenate([np.ravel(g) for g in cr.tree.leaves(tree)], dtype=np.float64)
 
     last, values = np.nan, []
 

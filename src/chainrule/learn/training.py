@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import chainrule as cr
-from chainrule.core.containers import flatten, map_leaves
+from chainrule import tree
 from chainrule.errors import ArgumentError, NonFiniteLoss
 from chainrule.learn.batches import Batch, Batches, Source, rows_of, source_of
 from chainrule.learn.history import History
@@ -93,7 +93,7 @@ def train(
     """
     _check(epochs, patience, validation, metrics, every)
     source = source_of(batches, seed=seed, steps=steps)
-    parameters = map_leaves(_own, parameters)
+    parameters = tree.map(_own, parameters)
     start = Point(parameters, optimiser.init(parameters), best=_begin(validation, parameters))
     store = None
     if checkpoints is not None:
@@ -251,7 +251,7 @@ class _Run:
         lowest = losses[p.best_epoch - 1] if p.best_epoch else np.inf
         if not losses[-1] < lowest:
             return p
-        return p._replace(best=map_leaves(np.array, p.parameters), best_epoch=p.epoch)
+        return p._replace(best=tree.map(np.array, p.parameters), best_epoch=p.epoch)
 
     def _save(self) -> None:
         if self.store:
@@ -312,7 +312,7 @@ def _own(leaf: Any) -> np.ndarray:
 
 
 def _begin(validation: Any, parameters: Any) -> Any:
-    return None if validation is None else map_leaves(np.array, parameters)
+    return None if validation is None else tree.map(np.array, parameters)
 
 
 def _measure(
@@ -335,7 +335,7 @@ def _measure(
 
 def _not_finite(parameters: Any) -> str:
     """Where a leaf that is not finite stands; empty if all are."""
-    leaves, structure = flatten(parameters)
+    leaves, structure = tree.flatten(parameters)
     for leaf, path in zip(leaves, structure.paths, strict=True):
         if not np.isfinite(leaf).all():
             return path or "itself"
