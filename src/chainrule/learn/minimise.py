@@ -37,12 +37,16 @@ def minimise(
     tolerance: float | None = None,
     iterations: int | None = None,
     compile: bool = True,
+    has_gradient: bool = False,
     **options: Any,
 ) -> Minimum:
     """The parameters at which `loss(parameters, *args)` is least, near those given.
 
     `method`, `tolerance` and further options are those of scipy.optimize.minimize, which sees all
     parameters as one float64 vector; they come back in their own types and containers.
+
+    The gradient is compiled in each call anew.  To compile it once for several, pass it yourself:
+    with `has_gradient`, `loss` returns (value, gradient), as `cr.compile(cr.value_and_grad(f))`.
     """
     from scipy.optimize import minimize
 
@@ -54,8 +58,8 @@ def minimise(
     if not arrays:
         raise cr.ArgumentError("minimise: there are no parameters")
     ends = np.cumsum([a.size for a in arrays])
-    value_and_grad = cr.value_and_grad(loss)
-    if compile and find_spec("llvmlite") is not None:
+    value_and_grad = loss if has_gradient else cr.value_and_grad(loss)
+    if compile and not has_gradient and find_spec("llvmlite") is not None:
         value_and_grad = cr.compile(value_and_grad)
 
     def placed(flat: np.ndarray) -> Any:
