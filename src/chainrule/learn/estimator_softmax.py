@@ -218,7 +218,7 @@ def _loss(theta: Any, data: Any, weights: Any, known: Any, penalty: Any) -> Any:
 def _compiled(*form: Any) -> Any:
     """The loss of arrays of one form with its gradient; kept, so that a grid search compiles once.
 
-    One for each form, since a compiled function forgets none that it was called with.
+    One for each form: a function that met as many as there are data sets would say so.
     """
     return compile(value_and_grad(_loss))
 
