@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import chainrule
-
 PACKAGE = Path(__file__).parents[2] / "src" / "chainrule"
 
 # The face is `chainrule` itself and its public modules: the rooms to its right are written on it.
@@ -20,7 +18,6 @@ ROOMS = (
 )
 PUBLIC = ("numpy", "tree")
 FREE = ("face", "__main__")  # these may import anything
-ON_THE_FACE = {"learn": {"learn", "face", "errors"}}  # a room that imports nothing but these
 
 
 @dataclass(frozen=True)
@@ -173,36 +170,6 @@ def pointing_right(imports: list[Import]) -> list[Import]:
     return wrong
 
 
-def behind_the_face(package: Path) -> list[Import]:
-    """Imports by rooms written on the face alone of something else, also as `cr.core.graph`."""
-    reached = find_imports(package) + [
-        Import(module, f"chainrule.{node.attr}", node.lineno, kind)
-        for module, tree in read_modules(package).items()
-        if room(module) in ON_THE_FACE
-        for node, kind in statements(tree)
-        if isinstance(node, ast.Attribute) and called_name(node.value) in ("cr", "chainrule")
-        if node.attr in ROOMS and node.attr != "explain"  # which is a function as well
-    ]
-    return [
-        each
-        for each in reached
-        if room(each.target) not in ON_THE_FACE.get(room(each.importer) or "", ROOMS)
-    ]
-
-
-def private_names(package: Path, public: set[str]) -> list[str]:
-    """Names that rooms written on the face alone take from `chainrule`, and that are not public."""
-    return [
-        f"{module}:{node.lineno} {alias.name}"
-        for module, tree in read_modules(package).items()
-        if room(module) in ON_THE_FACE
-        for node, _ in statements(tree)
-        if isinstance(node, ast.ImportFrom) and node.module == package.name and not node.level
-        for alias in node.names
-        if alias.name not in public
-    ]
-
-
 def find_cycle(imports: list[Import]) -> list[str]:
     """The modules of one import cycle, first one repeated at the end; empty if there is none.
 
@@ -267,12 +234,6 @@ def test_imports_point_left() -> None:
         f"imports that point right:\n{lines(wrong)}\n"
         f"for comparison, allowed as for typing only:\n{lines(typing_only)}"
     )
-
-
-def test_learn_is_written_on_the_public_face() -> None:
-    wrong = behind_the_face(PACKAGE)
-    assert not wrong, f"imports from behind the public face:\n{lines(wrong)}"
-    assert private_names(PACKAGE, {*chainrule.__all__, *chainrule.OPS}) == []
 
 
 def test_no_import_cycle() -> None:
@@ -372,28 +333,6 @@ def test_face_may_import_anything_and_right_rooms_import_the_face(tmp_path: Path
     assert len(imports) == 7
     assert pointing_right(imports) == []
     assert find_cycle(imports) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("from chainrule.core.graph import Graph", 1),
-        ("def f():\n    import chainrule.core.graph", 1),
-        ("from chainrule import core", 1),
-        ("import chainrule as cr\ncr.core.graph.Graph", 1),
-        ("import chainrule as cr\nfrom chainrule.errors import E\nfrom . import layers", 0),
-        ("import chainrule as cr\ncr.tree.map\nimport chainrule.tree\ncr.explain", 0),
-    ],
-)
-def test_import_from_behind_the_face_is_found(tmp_path: Path, text: str, count: int) -> None:
-    files = {"errors": "", "core__graph": "", "tree": "", "learn__layers": ""}
-    package = make_tree(tmp_path, learn__loss=text, cli__run="import chainrule.core", **files)
-    assert [each.importer for each in behind_the_face(package)] == ["chainrule.learn.loss"] * count
-
-
-def test_private_name_of_the_face_is_found(tmp_path: Path) -> None:
-    package = make_tree(tmp_path, learn__loss="from chainrule import grad, _methods")
-    assert private_names(package, {"grad"}) == ["chainrule.learn.loss:1 _methods"]
 
 
 def test_module_outside_the_rooms_is_found(tmp_path: Path) -> None:
