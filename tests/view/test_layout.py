@@ -117,7 +117,7 @@ def test_crossings_are_counted():
 def test_a_tree_and_the_small_graphs_of_the_gallery_have_no_crossing():
     layers = layers_of(63, list(range(62)), [32 + k // 2 for k in range(62)])  # binary, 32 leaves
     assert crossings(layers, ordered(layers)) == 0
-    for name in ("product", "shared", "softmax", "network", "lstm"):
+    for name in ("product", "shared", "softmax", "network", "lstm-step"):
         model = model_of(ran(name), arrays=False)
         layers = layers_of(len(model), model.parent, model.child)
         assert crossings(layers, ordered(layers)) == 0, name
