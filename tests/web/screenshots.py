@@ -50,8 +50,16 @@ def page_of(shot: Shot, folder: Path) -> Path:
     return ran(shot.program).explore(folder / f"{shot.program}.html")
 
 
-def taken(browser: Any, shot: Shot, path: Path, script: str = "") -> tuple[bytes, list[Any]]:
-    """The picture of a page, as PNG, and what is written on its canvas where: [text, x, y]."""
+class Taken(NamedTuple):
+    """A page as PNG, the box of the graph in it, and what is written there: [text, x, y]."""
+
+    png: bytes
+    graph: tuple[int, int, int, int]
+    texts: list[Any]
+
+
+def taken(browser: Any, shot: Shot, path: Path, script: str = "") -> Taken:
+    """The page of a shot, spoilt by a script if one is given."""
     page = browser.new_page(
         viewport={"width": 1280, "height": shot.height},
         color_scheme=shot.theme,
@@ -62,7 +70,10 @@ def taken(browser: Any, shot: Shot, path: Path, script: str = "") -> tuple[bytes
     for key in shot.keys:
         page.keyboard.press(key)
     page.wait_for_timeout(200)
-    made = page.screenshot(), page.evaluate("written")
+    box = page.locator("#stage").bounding_box()
+    left, top = round(box["x"]), round(box["y"])
+    graph = left, top, left + round(box["width"]), top + round(box["height"])
+    made = Taken(page.screenshot(), graph, page.evaluate("written"))
     page.close()
     return made
 
@@ -83,8 +94,8 @@ def main(folder: Path) -> None:
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
         for name, shot in SHOTS.items():
-            png, _ = taken(browser, shot, page_of(shot, Path(place)))
-            (folder / f"{name}.png").write_bytes(small(png))
+            shown = taken(browser, shot, page_of(shot, Path(place)))
+            (folder / f"{name}.png").write_bytes(small(shown.png))
         browser.close()
 
 

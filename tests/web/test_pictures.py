@@ -2,7 +2,11 @@
 
 Machines differ in their fonts, so pictures are compared coarsely: the mean colour of every square
 of CELL × CELL pixels in which something stands; what is written on the canvas, where, exactly.
-`UPDATE_GOLDEN=1 python -m pytest tests/web/test_pictures.py` writes them anew.
+Measured: with Cousine or Roboto Mono in place of DejaVu Sans Mono up to 0.041 of the squares of a
+page differ and 0.035 of those of its graph, and no text moves by a pixel; without gates, the least
+of the changes below, 0.096 of the graph's.
+
+`UPDATE_GOLDEN=1 python -m pytest tests/web/test_pictures.py` writes the pictures anew.
 """
 
 import io
@@ -20,48 +24,54 @@ ASSETS = Path(__file__).parents[2] / "docs" / "assets"
 PLACES = Path(__file__).parent / "places.json"
 CELL = 16
 FAR = 12  # of 255, in one of the three colours
-MOST = 0.04  # of the squares may differ by more than that
+MOST_OF_PAGE, MOST_OF_GRAPH = 0.08, 0.06  # of the squares may differ by more than that
 NEAR = 3  # pixels that a text may stand elsewhere
 
 
-def squares(png):
+def squares(picture):
     """The mean colour of each square."""
-    picture = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), float)
-    rows, columns = picture.shape[0] // CELL, picture.shape[1] // CELL
-    whole = picture[: rows * CELL, : columns * CELL]
+    pixels = np.asarray(picture, float)
+    rows, columns = pixels.shape[0] // CELL, pixels.shape[1] // CELL
+    whole = pixels[: rows * CELL, : columns * CELL]
     return whole.reshape(rows, CELL, columns, CELL, 3).mean(axis=(1, 3))
 
 
-def differing(a, b):
+def differing(a, b, box=None):
     """Of the squares in which something stands in either, the share that differs."""
-    a, b = squares(a), squares(b)
+    a, b = (squares(Image.open(io.BytesIO(png)).convert("RGB").crop(box)) for png in (a, b))
     ground = np.median(a.reshape(-1, 3), axis=0)
     busy = np.maximum(np.abs(a - ground), np.abs(b - ground)).max(axis=-1) > 2
     return float((np.abs(a - b).max(axis=-1) > FAR)[busy].mean())
 
 
-def kept(name, found):
-    """The picture in the documentation and the places of its texts."""
-    png, texts = found
-    texts = [[text, round(x), round(y)] for text, x, y in texts]
-    places = json.loads(PLACES.read_text(encoding="utf-8")) if PLACES.exists() else {}
-    if os.environ.get("UPDATE_GOLDEN"):
-        (ASSETS / f"{name}.png").write_bytes(small(png))
-        places = {shot: texts if shot == name else places.get(shot, []) for shot in SHOTS}
-        PLACES.write_text(places_text(places), encoding="utf-8")
+def kept(name):
+    """The picture in the documentation, and the places of its texts."""
+    places = json.loads(PLACES.read_text(encoding="utf-8"))
     return (ASSETS / f"{name}.png").read_bytes(), places[name]
+
+
+def keep(name, shown):
+    places = json.loads(PLACES.read_text(encoding="utf-8")) if PLACES.exists() else {}
+    places[name] = [[text, round(x), round(y)] for text, x, y in shown.texts]
+    PLACES.write_text(places_text({shot: places.get(shot, []) for shot in SHOTS}), "utf-8")
+    (ASSETS / f"{name}.png").write_bytes(small(shown.png))
+
+
+def moved(texts, places):
+    pairs = zip(texts, places, strict=True)
+    return [text for (text, x, y), (_, u, v) in pairs if max(abs(x - u), abs(y - v)) > NEAR]
 
 
 @pytest.mark.parametrize("name", SHOTS)
 def test_the_page_looks_like_its_picture(browser, tmp_path, name):
-    shot = SHOTS[name]
-    png, texts = taken(browser, shot, page_of(shot, tmp_path))
-    golden, places = kept(name, (png, texts))
-    assert differing(golden, png) < MOST
-    assert [text for text, _, _ in texts] == [text for text, _, _ in places]
-    for (text, x, y), (_, u, v) in zip(texts, places, strict=True):
-        assert abs(x - u) <= NEAR, text
-        assert abs(y - v) <= NEAR, text
+    shown = taken(browser, SHOTS[name], page_of(SHOTS[name], tmp_path))
+    if os.environ.get("UPDATE_GOLDEN"):
+        keep(name, shown)
+    golden, places = kept(name)
+    assert differing(golden, shown.png) < MOST_OF_PAGE
+    assert differing(golden, shown.png, shown.graph) < MOST_OF_GRAPH
+    assert [text for text, _, _ in shown.texts] == [text for text, _, _ in places]
+    assert moved(shown.texts, places) == []
 
 
 def test_pictures_are_small_and_all_are_shown():
@@ -92,9 +102,8 @@ SPOILT = {
 @pytest.mark.parametrize("what", SPOILT)
 def test_a_spoilt_picture_is_noticed(browser, tmp_path, what):
     shot = SHOTS["explorer"]
-    png, _ = taken(browser, shot, page_of(shot, tmp_path), SPOILT[what])
-    golden = (ASSETS / "explorer.png").read_bytes()
-    assert differing(golden, png) > 1.5 * MOST
+    shown = taken(browser, shot, page_of(shot, tmp_path), SPOILT[what])
+    assert differing(kept("explorer")[0], shown.png, shown.graph) > 1.2 * MOST_OF_GRAPH
 
 
 def test_a_box_that_moved_is_noticed(browser, tmp_path):
@@ -105,8 +114,7 @@ def test_a_box_that_moved_is_noticed(browser, tmp_path):
     scene = json.loads(data)
     scene["place"]["y"][4] += 12  # f
     path.write_text(page.replace(data, json.dumps(scene).replace("<", "\\u003c")), encoding="utf-8")
-    png, texts = taken(browser, shot, path)
-    places = json.loads(PLACES.read_text(encoding="utf-8"))["explorer"]
-    pairs = zip(texts, places, strict=True)
-    assert {"f", "−12", "1"} <= {text for (text, _, y), (_, _, v) in pairs if abs(y - v) > NEAR}
-    assert differing((ASSETS / "explorer.png").read_bytes(), png) > MOST
+    shown = taken(browser, shot, path)
+    golden, places = kept("explorer")
+    assert {"f", "−12", "1"} <= set(moved(shown.texts, places))
+    assert differing(golden, shown.png, shown.graph) > 1.2 * MOST_OF_GRAPH

@@ -121,7 +121,7 @@ def test_on_paper(opened):
         page.page.evaluate("getComputedStyle(document.body).backgroundColor")
         == "rgb(255, 255, 255)"
     )
-    assert "−12" in page.page.locator("#print svg text").all_inner_texts()
+    assert "−12" in page.page.locator("#print svg text").all_text_contents()
     assert page.page.locator("#now").is_visible()
     page.page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.page.emulate_media(media="screen")

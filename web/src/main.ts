@@ -219,7 +219,7 @@ class Page {
     this.canvas.height = Math.round(box.height * devicePixelRatio);
     if (first || this.camera.scale === this.all) {
       this.fit();
-      if (this.camera.scale < UNREADABLE && this.state.level === "node") this.follow();
+      if (this.camera.scale < UNREADABLE) this.follow();
     } else this.camera.centre(x, y);
     this.draw();
   }

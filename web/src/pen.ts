@@ -40,7 +40,7 @@ export class SvgPen implements Pen {
   setTransform(...matrix: [number, number, number, number, number, number]): void {
     this.flush();
     if (this.made.length) this.made.push("</g>");
-    this.made.push(`<g transform="matrix(${matrix.map(short).join(" ")})">`);
+    this.made.push(`<g transform="matrix(${matrix.map((value) => short(value, 1e5)).join(" ")})">`);
   }
 
   setLineDash(pieces: number[]): void { this.dash = pieces; }
@@ -127,10 +127,10 @@ export function escaped(text: string): string {
   return text.replace(/[\p{Cc}\p{Cs}\ufffe\uffff]/gu, " ").replace(/[&<>"']/g, (letter) => names[letter]);
 }
 
-function short(value: number): string {
-  return String(Math.round(value * 100) / 100);
+function short(value: number, fine = 100): string {
+  return String(Math.round(value * fine) / fine);
 }
 
 function points(...values: number[]): string {
-  return values.map(short).join(" ");
+  return values.map((value) => short(value)).join(" ");
 }

@@ -90,8 +90,8 @@ function cropped(camera: Camera, place: Place, least: number): Camera {
   const top = Math.max(camera.y, -ROOM);
   const wide = (Math.min(camera.x + camera.width / scale, place.width + ROOM) - left) * scale;
   const high = (Math.min(camera.y + camera.height / scale, place.height + ROOM) - top) * scale;
-  const width = Math.ceil(Math.max(wide, least, 1));
-  return Object.assign(new Camera(), { x: left - (width - wide) / 2 / scale, y: top, scale, width, height: Math.ceil(Math.max(high, 1)) });
+  const width = Math.round(Math.max(wide, least, 1));
+  return Object.assign(new Camera(), { x: left - (width - wide) / 2 / scale, y: top, scale, width, height: Math.round(Math.max(high, 1)) });
 }
 
 /** The name of it, and what the panel says of this step, with the kinds of its words. */
