@@ -18,7 +18,9 @@ export function freeSpot(view: View, routes: Point[][], camera: Camera, own: num
   const above = Array.from({ length: 4 }, (_, k) => ({ x, y: y - place.above[own] - 17 - 6 * k, width }));
   const below = Array.from({ length: 12 }, (_, k) => ({ x, y: y + 20 + 6 * k, width }));
   let otherwise: Spot | undefined; // it hides a wire at the most
+  const end = camera.x + camera.width / camera.scale - width - 4;
   for (const spot of [beside, above[0], ...below, ...above]) {
+    spot.x = Math.max(Math.min(spot.x, end), camera.x + 4);
     if (!camera.holds(spot.x, spot.y, spot.x + width, spot.y + HIGH) || taken.some((other) => meet(spot, other)) || hidesNode(view, own, spot)) continue;
     if (!routes.some((route) => passes(route, spot))) return spot;
     otherwise ??= spot;

@@ -211,7 +211,7 @@ class Page {
   }
 
   private resize(): void {
-    const box = byId("stage").getBoundingClientRect();
+    const box = this.canvas.getBoundingClientRect();
     const first = this.camera.width <= 1;
     const [x, y] = this.camera.point(this.camera.width / 2, this.camera.height / 2);
     Object.assign(this.camera, { width: box.width, height: box.height });
