@@ -234,7 +234,7 @@ GALLERY = {
     ),
     "lstm": Exhibit(
         "An LSTM, four steps in time",
-        "One cell, four times: the wires of W and b run below all of it and are used by every "
+        "One cell, four times: the wires of W and b run along all of it and are used by every "
         "step, so their gradients are sums of four parts. A step is drawn as two boxes. Click "
         "xs[0] and xs[3]: how much of a gradient is left after four steps?",
         lstm,

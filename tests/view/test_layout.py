@@ -141,6 +141,16 @@ def test_long_wires_are_straight(name):
     assert bends <= 0.1 * total
 
 
+@pytest.mark.parametrize("name", ["network", "convolution"])
+def test_what_is_computed_runs_straight_past_its_parameters(name):
+    model = model_of(ran(name))
+    boxes = boxes_of(model)
+    halves = [max(box.above, box.below) for box in boxes]
+    made = layout(model.parent, model.child, [box.width for box in boxes], halves)
+    heights = {round(float(made.y[k]), 3) for k, op in enumerate(model.op) if op}
+    assert len(heights) == 1
+
+
 def test_a_leaf_stands_beside_its_first_user():
     model = model_of(ran("product"), arrays=False)
     made = layout(model.parent, model.child, [30.0] * 5, [20.0] * 5)
