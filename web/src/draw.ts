@@ -256,7 +256,7 @@ export class Picture {
   /** The line from a gate to where its wires begin. */
   private stem(context: Pen, v: number): void {
     const { x, y, lead, gate, wide } = this.view.place;
-    context.moveTo(x[v] + lead[v] + gate[v], y[v]);
+    context.moveTo(x[v] + lead[v] + (gate[v] || 2), y[v]); // from inside the mark of a leaf
     context.lineTo(x[v] + wide[v], y[v]);
   }
 

@@ -89,7 +89,7 @@ function cropped(camera: Camera, place: Place, least: number): Camera {
   const left = Math.max(camera.x, -ROOM);
   const top = Math.max(camera.y, -ROOM);
   const wide = (Math.min(camera.x + camera.width / scale, place.width + ROOM) - left) * scale;
-  const high = (Math.min(camera.y + camera.height / scale, place.height + ROOM) - top) * scale;
+  const high = (Math.min(camera.y + camera.height / scale, place.height + ROOM / 2) - top) * scale;
   const width = Math.round(Math.max(wide, least, 1));
   return Object.assign(new Camera(), { x: left - (width - wide) / 2 / scale, y: top, scale, width, height: Math.round(Math.max(high, 1)) });
 }
