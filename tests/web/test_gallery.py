@@ -41,7 +41,8 @@ def test_every_page_opens(opened, folder, name):
     assert len(page.drawn()) >= len(GALLERY[name].arguments)
     page.page.set_viewport_size({"width": 320, "height": 700})
     page.at(GALLERY[name].place)
-    page.page.wait_for_function("written.length > 0")  # something that can be read
+    page.settle()
+    assert page.drawn(), "something that can be read"
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 320
     assert page.page.evaluate("scrollY") == 0
 
@@ -132,7 +133,11 @@ def test_row_21_both_contributions_to_the_weights(opened, folder):
 def test_groups_show_layers_steps_and_blocks(opened, folder):
     expected = {"convolution": ("layer", 4), "lstm": ("cell", 4), "transformer": ("normed", 2)}
     for name, (group, count) in expected.items():
-        page = opened(folder / f"{name}.html")
-        page.page.select_option("#level", "function")
-        page.settle()
+        page = opened(folder / f"{name}.html", "#level=function")
+        assert page.page.input_value("#level") == "function"
         assert page.drawn().count(group) == count
+        page.press("ArrowLeft")
+        assert page.page.url.endswith("&level=function"), "it stays in the link"
+        page.page.evaluate("location.hash = '#step=3&level=node'")
+        page.settle()
+        assert page.page.input_value("#level") == "node"
