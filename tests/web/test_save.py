@@ -80,12 +80,21 @@ def test_svg_and_png_are_the_same_picture(opened, tmp_path, browser, name, schem
 def test_empty_ground_is_left_out_and_what_is_off_the_screen_too(opened, tmp_path):
     page = opened(ran("shared"))
     whole = texts(saved(page, tmp_path, lambda: page.press("s")))
-    for _ in range(6):
-        page.page.click("#closer")
-    path = saved(page, tmp_path, lambda: page.press("s"))
-    assert len(texts(path)) < len(whole)
-    box = page.page.locator("#graph").bounding_box()
-    assert int(ElementTree.parse(path).getroot().get("width")) <= box["width"]
+
+    def zoomed(button):
+        for _ in range(4):
+            page.page.click(button)
+        path = saved(page, tmp_path, lambda: page.press("s"))
+        return texts(path), int(ElementTree.parse(path).getroot().get("width"))
+
+    stage = page.page.locator("#graph").bounding_box()["width"]
+    found, width = zoomed("#closer")
+    assert len(found) < len(whole)
+    assert width == stage
+    page.page.click("#fit")
+    found, width = zoomed("#farther")
+    assert found == whole
+    assert width < 0.4 * stage
 
 
 @pytest.mark.parametrize("name", [HOSTILE, "a\x00b\x1b]]>&amp;<!--", "\ud800 ￿"])
