@@ -242,7 +242,7 @@ export class Picture {
     context.beginPath();
     if (model.outputs.includes(v)) {
       context.moveTo(end, y - 5); context.lineTo(end + 9, y); context.lineTo(end, y + 5);
-    } else if (from[v].length > 1) context.arc(end, y, 3.2, 0, 7);
+    } else if (from[v].length > 1) context.arc(place.end[place.layer[v]], y, 3.2, 0, 7); // where wires part
     context.fill();
     if (!readable) return;
     context.textAlign = "left";

@@ -240,7 +240,8 @@ def _node(model: Model, made: Layout, k: int, box: Box, shared: bool) -> Iterato
     if k in model.outputs:
         yield f'<path class="dot" d="M{end:.1f} -5l{ARROW:g} 5l-{ARROW:g} 5z"/>'
     elif shared:
-        yield f'<circle class="dot" cx="{end:.1f}" cy="0" r="3.2"/>'
+        parting = float(made.end[made.layer[k]]) - x  # the end of the column
+        yield f'<circle class="dot" cx="{parting:.1f}" cy="0" r="3.2"/>'
     yield "</g>"
 
 
