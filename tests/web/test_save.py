@@ -50,7 +50,7 @@ def test_svg_has_the_numbers_of_the_step_and_its_sentence(opened, tmp_path):
 
 def test_at_an_earlier_step_less_is_known(opened, tmp_path):
     page = opened(ran("product"), "#step=4")
-    found = texts(saved(page, tmp_path, lambda: page.press("s")))
+    found = texts(saved(page, tmp_path, lambda: page.press("v")))
     assert "3" in found
     assert "-12" not in found
 
@@ -61,7 +61,7 @@ def test_at_an_earlier_step_less_is_known(opened, tmp_path):
 def test_svg_and_png_are_the_same_picture(opened, tmp_path, browser, name, scheme):
     page = opened(ran(name), "#step=9")
     page.page.emulate_media(color_scheme=scheme)
-    svg = saved(page, tmp_path, lambda: page.press("s"))
+    svg = saved(page, tmp_path, lambda: page.press("v"))
     png = saved(page, tmp_path, lambda: page.press("p")).read_bytes()
     root = ElementTree.parse(svg).getroot()
     size = tuple(int(root.get(side)) for side in ("width", "height"))
@@ -79,12 +79,12 @@ def test_svg_and_png_are_the_same_picture(opened, tmp_path, browser, name, schem
 
 def test_empty_ground_is_left_out_and_what_is_off_the_screen_too(opened, tmp_path):
     page = opened(ran("shared"))
-    whole = texts(saved(page, tmp_path, lambda: page.press("s")))
+    whole = texts(saved(page, tmp_path, lambda: page.press("v")))
 
     def zoomed(button):
         for _ in range(4):
             page.page.click(button)
-        path = saved(page, tmp_path, lambda: page.press("s"))
+        path = saved(page, tmp_path, lambda: page.press("v"))
         return texts(path), int(ElementTree.parse(path).getroot().get("width"))
 
     stage = page.page.locator("#graph").bounding_box()["width"]
@@ -101,7 +101,7 @@ def test_empty_ground_is_left_out_and_what_is_off_the_screen_too(opened, tmp_pat
 def test_hostile_names_are_text(opened, tmp_path, name):
     run = recorded_run(lambda p: np.sin(p[name]), {name: 2.0}).backward()
     page = opened(run, "#step=2")
-    path = saved(page, tmp_path, lambda: page.press("s"))
+    path = saved(page, tmp_path, lambda: page.press("v"))
     root = ElementTree.parse(path).getroot()
     tags = {element.tag.removeprefix(SVG) for element in root.iter()}
     assert tags <= {"svg", "title", "desc", "g", "path", "text"}
@@ -116,7 +116,7 @@ def test_hostile_names_are_text(opened, tmp_path, name):
 def test_a_graph_alone_is_saved_too(opened, tmp_path):
     path = ran("product").graph.explore(tmp_path / "graph.html")
     page = opened(path)
-    assert {"x", "+", "×"} <= set(texts(saved(page, tmp_path, lambda: page.press("s"))))
+    assert {"x", "+", "×"} <= set(texts(saved(page, tmp_path, lambda: page.press("v"))))
 
 
 def test_on_paper(opened):

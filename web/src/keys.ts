@@ -25,7 +25,7 @@ export function keys(page: Page, time: TimeBar): void {
     "0": () => page.fit(),
     c: () => page.fold("code"),
     w: () => page.fold("why"),
-    s: () => saveSvg(page.shown()),
+    v: () => saveSvg(page.shown()),
     p: () => savePng(page.shown()),
   };
   addEventListener("keydown", (event) => {
