@@ -1,17 +1,18 @@
 // The picture: wires, gates, values above the line and adjoints below it, and what moves just now.
 
 import type { Camera } from "./camera";
-import { CELL, drawHeat, heatOf, inWords, norm, type Heat } from "./heat";
+import { freeSpot, HIGH, LETTER, type Spot } from "./chips";
+import { drawHeat, heatOf, inWords, norm, type Heat } from "./heat";
 import { FLAG, type View } from "./model";
 import { brief, general, pretty } from "./numbers";
+import type { Pen } from "./pen";
 import type { Colours } from "./theme";
 import { along, corners, flattened, trace, type Point } from "./wires";
 
 const GATE = 13;
-const LETTER = 7.224;
 const READABLE = 0.3; // of the scale, below which there is no text
 const MANY = 1500; // wires
-const FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
+export const FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 /** What is drawn of a view at one moment. */
 export interface Frame {
@@ -30,8 +31,6 @@ export interface Frame {
   found: Set<number> | null; // nodes that a search found
 }
 
-interface Spot { x: number; y: number; width: number }
-
 export class Picture {
   private heats = new Map<string, Heat | null>();
   private routes: Point[][] = [];
@@ -40,7 +39,7 @@ export class Picture {
     this.routes = view.model.edges.parent.map((_, e) => corners(view, e));
   }
 
-  draw(context: CanvasRenderingContext2D, camera: Camera, ratio: number, colours: Colours, frame: Frame): void {
+  draw(context: Pen, camera: Camera, ratio: number, colours: Colours, frame: Frame): void {
     const { scale } = camera;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = colours.ground;
@@ -59,11 +58,11 @@ export class Picture {
       this.node(context, v, colours, frame, scale >= READABLE);
       context.globalAlpha = 1;
     }
-    if (scale >= READABLE) this.sums(context, colours, frame);
+    if (scale >= READABLE) this.sums(context, camera, colours, frame);
   }
 
   /** Very many nodes from far away: straight wires and plain blocks, each kind in one go. */
-  private distant(context: CanvasRenderingContext2D, camera: Camera, colours: Colours, frame: Frame): void {
+  private distant(context: Pen, camera: Camera, colours: Colours, frame: Frame): void {
     const { place, model } = this.view;
     const size = Math.max(2 * GATE, 2 / camera.scale);
     context.lineCap = "butt";
@@ -108,12 +107,14 @@ export class Picture {
 
   // -- wires ----------------------------------------------------------------------------------
 
-  private wires(context: CanvasRenderingContext2D, camera: Camera, colours: Colours, frame: Frame): void {
+  private wires(context: Pen, camera: Camera, colours: Colours, frame: Frame): void {
     const { model, place, farthest } = this.view;
     const { parent, child, flow } = model.edges;
     const strokes: [number, string, number][] = [];
     for (const dashed of [false, true]) {
       context.beginPath();
+      // With the wires, so that one line is drawn where they meet.
+      if (!dashed) place.x.forEach((x, v) => { if (camera.sees(x, place.y[v] - 2, x + place.wide[v], place.y[v] + 2)) this.stem(context, v); });
       for (let e = 0; e < parent.length; e++) {
         if (flow[e] === dashed || !this.visible(camera, e)) continue;
         if (frame.bold.has(e) || frame.live.has(e) || parent[e] === frame.hovered || child[e] === frame.hovered) {
@@ -163,7 +164,7 @@ export class Picture {
   }
 
   /** Values move to the right and adjoints to the left; a square and a circle. */
-  private moving(context: CanvasRenderingContext2D, colours: Colours, frame: Frame): void {
+  private moving(context: Pen, colours: Colours, frame: Frame): void {
     context.fillStyle = frame.backward ? colours.adjoint : colours.value;
     for (const e of frame.live.keys()) {
       const [x, y] = along(flattened(this.routes[e]), frame.backward ? 1 - frame.part : frame.part);
@@ -174,14 +175,15 @@ export class Picture {
     }
   }
 
-  private local(context: CanvasRenderingContext2D, e: number, colours: Colours, frame: Frame, x: number): void {
+  private local(context: Pen, e: number, colours: Colours, frame: Frame, x: number): void {
     const { model, place, into } = this.view;
     const text = localText(model.edges.local[e]);
     const head = model.edges.child[e];
     if (!text || !frame.value(head)) return;
     const entries = into[head].map((other) => place.entry[other]);
     const entry = place.entry[e];
-    const side = entry === Math.min(...entries) ? -4 : entry === Math.max(...entries) ? 10.5 : 0;
+    const thick = frame.bold.has(e) || frame.live.has(e) ? this.weight(e, frame) / 2 : 0; // of a wire that would cross it
+    const side = entry === Math.min(...entries) ? -4 - thick : entry === Math.max(...entries) ? 10.5 + thick : 0;
     if (!side) return;
     context.font = `${frame.live.has(e) && frame.backward ? "600 " : ""}10px ${FONT}`;
     context.fillStyle = frame.live.has(e) && frame.backward ? colours.adjoint : colours.dim;
@@ -190,7 +192,7 @@ export class Picture {
   }
 
   /** What the adjoint of a node is just now the sum of: what was there, and upstream × local. */
-  private sums(context: CanvasRenderingContext2D, colours: Colours, frame: Frame): void {
+  private sums(context: Pen, camera: Camera, colours: Colours, frame: Frame): void {
     if (!frame.backward || frame.part < 0.8) return;
     const { model } = this.view;
     context.font = `600 10px ${FONT}`;
@@ -201,14 +203,14 @@ export class Picture {
       const tail = model.edges.parent[e];
       const text = pretty(said);
       const width = context.measureText(text).width + 10;
-      const spot = this.free(tail, brief(frame.adjoint(tail)), width, taken);
+      const spot = freeSpot(this.view, this.routes, camera, tail, brief(frame.adjoint(tail)), width, taken);
       const { x, y } = spot;
       taken.push(spot);
       context.fillStyle = colours.ground;
       context.strokeStyle = colours.adjoint;
       context.lineWidth = 1.2;
       context.beginPath();
-      context.roundRect(x, y, width, 16, 8);
+      context.roundRect(x, y, width, HIGH, HIGH / 2);
       context.fill();
       context.stroke();
       context.fillStyle = colours.adjoint;
@@ -216,24 +218,9 @@ export class Picture {
     }
   }
 
-  /** Where such a text hides no node and no other: beside the adjoint, else above or below. */
-  private free(own: number, adjoint: string, width: number, taken: Spot[]): Spot {
-    const { place } = this.view;
-    const x = place.x[own] + place.lead[own] + place.gate[own];
-    const y = place.y[own];
-    const beside = { x: x + 10 + LETTER * (1.4 + adjoint.length), y: y + 3, width };
-    const above = { x, y: y - place.above[own] - 17, width };
-    const below = Array.from({ length: 12 }, (_, k) => ({ x, y: y + 20 + 6 * k, width }));
-    const hides = (spot: Spot) => place.x.some((left, v) => v !== own
-      && left + place.lead[v] - 4 < spot.x + width && left + place.wide[v] > spot.x
-      && place.y[v] - place.above[v] < spot.y + 16 && place.y[v] + place.below[v] > spot.y)
-      || taken.some((other) => other.x < spot.x + width && other.x + other.width > spot.x && Math.abs(other.y - spot.y) < 17);
-    return [beside, above, ...below].find((spot) => !hides(spot)) ?? below[0];
-  }
-
   // -- nodes ----------------------------------------------------------------------------------
 
-  private node(context: CanvasRenderingContext2D, v: number, colours: Colours, frame: Frame, readable: boolean): void {
+  private node(context: Pen, v: number, colours: Colours, frame: Frame, readable: boolean): void {
     const { model, place, from } = this.view;
     const { nodes } = model;
     const x = place.x[v] + place.lead[v];
@@ -241,12 +228,13 @@ export class Picture {
     const end = place.x[v] + place.wide[v];
     if (v === frame.selected || v === frame.hovered) this.halo(context, v, colours, v === frame.selected);
     const bold = from[v].filter((e) => frame.bold.has(e));
-    context.strokeStyle = bold.length ? colours.adjoint : colours.wire;
-    context.lineWidth = Math.max(1.4, ...bold.map((e) => this.weight(e, frame)));
-    context.beginPath();
-    context.moveTo(x + place.gate[v], y);
-    context.lineTo(end, y);
-    context.stroke();
+    if (bold.length) {
+      context.strokeStyle = colours.adjoint;
+      context.lineWidth = Math.max(...bold.map((e) => this.weight(e, frame)));
+      context.beginPath();
+      this.stem(context, v);
+      context.stroke();
+    }
     context.fillStyle = colours.wire;
     if (place.gate[v]) this.gate(context, v, x, y, colours, frame, readable);
     else context.fillRect(x, y - 4, 4, 8);
@@ -254,7 +242,7 @@ export class Picture {
     context.beginPath();
     if (model.outputs.includes(v)) {
       context.moveTo(end, y - 5); context.lineTo(end + 9, y); context.lineTo(end, y + 5);
-    } else if (from[v].length > 1) context.arc(end, y, 3.2, 0, 7);
+    } else if (from[v].length > 1) context.arc(place.end[place.layer[v]], y, 3.2, 0, 7); // where wires part
     context.fill();
     if (!readable) return;
     context.textAlign = "left";
@@ -265,7 +253,14 @@ export class Picture {
     if (badge) this.badge(context, badge, place.gate[v] ? x + place.gate[v] / 2 : x + 2, y + (nodes.op[v] ? GATE + 10 : 14), colours);
   }
 
-  private halo(context: CanvasRenderingContext2D, v: number, colours: Colours, selected: boolean): void {
+  /** The line from a gate to where its wires begin. */
+  private stem(context: Pen, v: number): void {
+    const { x, y, lead, gate, wide } = this.view.place;
+    context.moveTo(x[v] + lead[v] + (gate[v] || 2), y[v]); // from inside the mark of a leaf
+    context.lineTo(x[v] + wide[v], y[v]);
+  }
+
+  private halo(context: Pen, v: number, colours: Colours, selected: boolean): void {
     const { place } = this.view;
     context.strokeStyle = colours.select;
     context.lineWidth = selected ? 2 : 1;
@@ -275,7 +270,7 @@ export class Picture {
   }
 
   /** A round gate; one that routes is pointed, and a group of nodes has corners. */
-  private gate(context: CanvasRenderingContext2D, v: number, x: number, y: number, colours: Colours, frame: Frame, readable: boolean): void {
+  private gate(context: Pen, v: number, x: number, y: number, colours: Colours, frame: Frame, readable: boolean): void {
     const { nodes } = this.view.model;
     const width = this.view.place.gate[v];
     const now = frame.now.has(v);
@@ -299,14 +294,14 @@ export class Picture {
     context.fillText(shortened(nodes.symbol[v], nodes.count[v] === 1 ? 16 : 28), x + width / 2, y + 4.2);
   }
 
-  private above(context: CanvasRenderingContext2D, v: number, left: number, y: number, colours: Colours, frame: Frame): void {
+  private above(context: Pen, v: number, left: number, y: number, colours: Colours, frame: Frame): void {
     const { nodes, arrays } = this.view.model;
     const shown = frame.value(v) && nodes.value[v] !== "";
     const heat = this.heat("value", v);
     let lift = 5;
     if (heat) {
-      if (shown) drawHeat(context, heat, left, y - lift - heat.rows * CELL, "value", colours.value, colours.wrong);
-      lift += heat.rows * CELL + 4;
+      if (shown) drawHeat(context, heat, left, y - lift - heat.rows * heat.cell, "value", colours.value, colours.wrong);
+      lift += heat.rows * heat.cell + 4;
     }
     const name = this.nameOf(v);
     const summary = arrays.value[v];
@@ -325,7 +320,7 @@ export class Picture {
     return nodes.named[v] ? shortened(nodes.label[v], 22) : "";
   }
 
-  private below(context: CanvasRenderingContext2D, v: number, left: number, y: number, colours: Colours, frame: Frame): void {
+  private below(context: Pen, v: number, left: number, y: number, colours: Colours, frame: Frame): void {
     const { nodes, arrays } = this.view.model;
     const whole = frame.whole(v);
     const heat = whole ? this.heat("adjoint", v) : null;
@@ -334,7 +329,7 @@ export class Picture {
     let drop = 5;
     if (heat) {
       drawHeat(context, heat, left, y + drop, "adjoint", colours.adjoint, colours.wrong);
-      drop += heat.rows * CELL + 4;
+      drop += heat.rows * heat.cell + 4;
     }
     const summary = arrays.adjoint[v];
     const text = heat && summary ? `norm ${general(norm(summary), 3)}` : whole && summary ? inWords(summary) : brief(frame.adjoint(v));
@@ -346,7 +341,7 @@ export class Picture {
     context.fillText(pretty(shortened(text, 30)), left + LETTER * 1.4, y + drop + 9);
   }
 
-  private badge(context: CanvasRenderingContext2D, badge: { text: string; strong: boolean }, x: number, y: number, colours: Colours): void {
+  private badge(context: Pen, badge: { text: string; strong: boolean }, x: number, y: number, colours: Colours): void {
     context.font = `600 10px ${FONT}`;
     const width = Math.max(16, context.measureText(badge.text).width + 8);
     context.fillStyle = badge.strong ? colours.value : colours.ground;

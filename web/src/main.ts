@@ -3,13 +3,15 @@
 import "./style.css";
 import { Camera } from "./camera";
 import { Code } from "./code";
-import { byId, h } from "./dom";
+import { byId } from "./dom";
 import { Picture } from "./draw";
 import { frameOf, shownAs } from "./frame";
 import { keys } from "./keys";
 import { read, type View } from "./model";
 import { drawOverview } from "./overview";
 import { pointer } from "./pointer";
+import { printing } from "./print";
+import { savePng, saveSvg, type Shown } from "./save";
 import { State } from "./state";
 import { colours, toggle } from "./theme";
 import { TimeBar } from "./timebar";
@@ -56,7 +58,12 @@ class Page {
     new ResizeObserver(() => this.resize()).observe(byId("stage"));
     addEventListener("resize", () => this.arrange());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-    addEventListener("hashchange", () => { if (this.time.follow(location.hash)) { this.follow(); this.changed(); } });
+    addEventListener("hashchange", () => {
+      const { level } = this.state;
+      const moved = this.time.follow(location.hash);
+      if (this.state.level !== level) this.relevel(this.state.level);
+      if (moved) { this.follow(); this.changed(); }
+    });
     this.time.follow(location.hash);
     this.arrange();
     this.resize();
@@ -129,11 +136,18 @@ class Page {
     this.changed();
   }
 
-  save(): void {
-    const link = h("a");
-    link.href = this.canvas.toDataURL("image/png");
-    link.download = `${this.state.scene.views.node.model.name.replace(/\W+/g, "-") || "graph"}.png`;
-    link.click();
+  /** What is on the screen now, to be drawn elsewhere. */
+  shown(): Shown {
+    const { scene, view, track, moment } = this.state;
+    const { name } = scene.views.node.model;
+    const step = byId("step").textContent!;
+    const file = [name, track && moment < track.length ? step.split(" of ")[0] : ""].join(" ");
+    const heading = scene.formula || name;
+    return {
+      picture: this.picture, place: view.place, camera: this.camera, frame: frameOf(this.state, 1), colours: colours(),
+      file: file.replace(/[^\p{L}\p{N}_]+/gu, "-").replace(/^-|-$/g, "").slice(0, 80) || "graph",
+      heading, title: track ? `${heading} · ${step}` : heading, description: this.described(),
+    };
   }
 
   /** Everything is shown again; the panels too unless only the picture has changed. */
@@ -197,7 +211,7 @@ class Page {
   }
 
   private resize(): void {
-    const box = byId("stage").getBoundingClientRect();
+    const box = this.canvas.getBoundingClientRect();
     const first = this.camera.width <= 1;
     const [x, y] = this.camera.point(this.camera.width / 2, this.camera.height / 2);
     Object.assign(this.camera, { width: box.width, height: box.height });
@@ -205,7 +219,7 @@ class Page {
     this.canvas.height = Math.round(box.height * devicePixelRatio);
     if (first || this.camera.scale === this.all) {
       this.fit();
-      if (this.camera.scale < UNREADABLE && this.state.level === "node") this.follow();
+      if (this.camera.scale < UNREADABLE) this.follow();
     } else this.camera.centre(x, y);
     this.draw();
   }
@@ -227,7 +241,9 @@ class Page {
     press("closer", () => { this.camera.zoom(1.3); this.draw(); });
     press("farther", () => { this.camera.zoom(1 / 1.3); this.draw(); });
     press("theme", () => { toggle(); this.draw(); });
-    press("save", () => this.save());
+    press("save-svg", () => saveSvg(this.shown()));
+    press("save-png", () => savePng(this.shown()));
+    printing(() => this.shown());
     for (const panel of ["code", "why"]) press(`show-${panel}`, () => this.fold(panel));
     const bad = model.nodes.flags.findIndex((flags) => flags & 3);
     byId("trouble").hidden = bad < 0;

@@ -9,9 +9,11 @@ const LONGEST = 60_000; // milliseconds a play through all of it takes, at the m
 
 export class TimeBar {
   private timer = 0;
+  private readonly opening: string; // the level at which the page opens
   private readonly scrub = byId<HTMLInputElement>("scrub");
 
   constructor(private readonly state: State, private readonly changed: (moved: boolean) => void) {
+    this.opening = state.level;
     const press = (id: string, action: () => void) => byId(id).addEventListener("click", action);
     press("first", () => this.to(0));
     press("back", () => this.step(-1));
@@ -61,10 +63,12 @@ export class TimeBar {
     this.changed(false);
   }
 
-  /** The moment that a link names: #step=7, #sort=3, and &order=recursive. */
+  /** The moment that a link names: #step=7, #sort=3, &order=recursive, and &level=function. */
   follow(hash: string): boolean {
     const asked = new URLSearchParams(hash.slice(1));
     const order = asked.get("order");
+    const level = asked.get("level");
+    if (level && level in this.state.scene.views) this.state.level = level;
     if (!this.state.track) return false;
     if (order && order in ORDERS && !this.state.refused(order)) this.state.reorder(order);
     const step = Number(asked.get("step") ?? NaN);
@@ -91,8 +95,9 @@ export class TimeBar {
     byId("step").textContent = said;
     this.scrub.setAttribute("aria-valuetext", said);
     this.phases();
-    const where = `#${step > 0 ? `step=${step}` : `sort=${moment}`}${order === "sorted" ? "" : `&order=${order}`}`;
-    if (!playing && location.hash !== where && (location.hash || moment < track.length)) history.replaceState(null, "", where);
+    const level = this.state.level === this.opening ? "" : `&level=${this.state.level}`;
+    const where = `#${step > 0 ? `step=${step}` : `sort=${moment}`}${order === "sorted" ? "" : `&order=${order}`}${level}`;
+    if (!playing && location.hash !== where && (location.hash || level || moment < track.length)) history.replaceState(null, "", where);
   }
 
   private phases(): void {

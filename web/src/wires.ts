@@ -1,6 +1,7 @@
 // The course of a wire: level through columns, a curve in the gaps between them (see layout.py).
 
 import type { View } from "./model";
+import type { Pen } from "./pen";
 
 export type Point = [x: number, y: number];
 const BENDS = 14; // pieces of a curve along which something moves
@@ -26,7 +27,7 @@ export function corners(view: View, e: number): Point[] {
   return points;
 }
 
-export function trace(context: CanvasRenderingContext2D, points: Point[]): void {
+export function trace(context: Pen, points: Point[]): void {
   let [x, y] = points[0];
   context.moveTo(x, y);
   points.slice(1).forEach(([to, height], k) => {
