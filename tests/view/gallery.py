@@ -39,6 +39,12 @@ def two_ways(x, y):
     return T  # noqa: RET504 - the picture shows the name
 
 
+def chain_of_shared(x):
+    for _ in range(4):
+        x = x * np.sin(x)
+    return x
+
+
 def gates(x, y):
     m = np.maximum(x, y)
     s = m + x
@@ -130,6 +136,7 @@ PROGRAMS: dict[str, tuple[Callable[..., object], tuple[object, ...]]] = {
     "product": (product_of_a_sum, (-2.0, 5.0, -4.0)),
     "shared": (shared, (0.8,)),
     "two-ways": (two_ways, (2.0, 3.0)),
+    "chain": (chain_of_shared, (1.9,)),
     "gates": (gates, (4.0, 2.5)),
     "softmax": (softmax_regression, (W, np.array([0.1, -0.2, 0.3]), FEATURES, np.eye(3)[1])),
     "network": (

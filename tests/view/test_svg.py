@@ -2,6 +2,7 @@
 
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -275,3 +276,31 @@ def test_odd_graphs_are_drawn():
         parsed(svg_of(model_of(run)))
     again = cr.Graph.from_json(ran("product").graph.to_json())
     assert {"x", "y", "z", "+", "×"} < set(texts(again.to_svg()))
+
+
+def test_the_heaviest_paths_are_bold_when_asked_for():
+    run = ran("two-ways")
+    assert "heavy" not in run.to_svg()
+    svg = run.to_svg(paths_to="x", theme="light")
+    found = [float(p.get("stroke-width")) for p in parsed(svg).iter(f"{SVG}path") if bold(p)]
+    paths = cr.explain(run, wrt="x", top=5).paths
+    edges = {(a, b) for path in paths for a, b in pairwise(path.nodes)}
+    assert len(found) == len(edges)
+    whole = sum(abs(path.share) for path in paths)
+    last = sum(abs(p.share) for p in paths if run.graph.node("h") in p.nodes) / whole
+    assert round(2 + 3.5 * last, 1) in found
+    assert "bold: the heaviest paths" in " ".join(texts(svg))
+
+
+def bold(path):
+    return path.get("class") == "heavy"
+
+
+def test_paths_need_adjoints_and_nodes():
+    run = ran("two-ways")
+    with pytest.raises(cr.GraphError, match="run.backward"):
+        run.graph.to_svg(paths_to="x")
+    with pytest.raises(cr.ArgumentError, match="level='node'"):
+        run.to_svg(level="function", paths_to="x")
+    with pytest.raises(cr.ArgumentError, match="wrt 'w'"):
+        run.to_svg(paths_to="w")

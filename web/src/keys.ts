@@ -24,6 +24,8 @@ export function keys(page: Page, time: TimeBar): void {
     "0": () => page.fit(),
     c: () => page.fold("code"),
     w: () => page.fold("why"),
+    t: () => page.table.toggle(),
+    s: () => { page.state.compare(!page.state.comparing); page.changed(); },
   };
   addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;

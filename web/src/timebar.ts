@@ -26,7 +26,12 @@ export class TimeBar {
       option.title = state.refused(order);
       orders.append(option);
     }
-    orders.addEventListener("change", () => { state.reorder(orders.value); this.changed(false); });
+    orders.append(new Option("side by side", "beside"));
+    orders.addEventListener("change", () => {
+      state.compare(orders.value === "beside");
+      if (!state.comparing) state.reorder(orders.value);
+      this.changed(false);
+    });
     byId("time").hidden = !state.track;
   }
 
@@ -61,29 +66,30 @@ export class TimeBar {
     this.changed(false);
   }
 
-  /** The moment that a link names: #step=7, #sort=3, and &order=recursive. */
+  /** The moment that a link names: #step=7, #sort=3, and &order=recursive; #compare&step=9. */
   follow(hash: string): boolean {
     const asked = new URLSearchParams(hash.slice(1));
     const order = asked.get("order");
     if (!this.state.track) return false;
-    if (order && order in ORDERS && !this.state.refused(order)) this.state.reorder(order);
+    this.state.compare(asked.has("compare"));
+    if (order && order in ORDERS && !this.state.refused(order) && !this.state.comparing) this.state.reorder(order);
     const step = Number(asked.get("step") ?? NaN);
     const sort = Number(asked.get("sort") ?? NaN);
     if (Number.isInteger(step)) this.state.go(this.state.track.ofStep(step));
     else if (Number.isInteger(sort)) this.state.go(Math.min(sort, this.state.track.start("forward")));
-    else return false;
+    else return this.state.comparing;
     return true;
   }
 
   show(): void {
-    const { track, moment, order } = this.state;
+    const { track, moment, order, comparing } = this.state;
     if (!track) return;
     const playing = this.timer !== 0;
     byId("play").textContent = playing ? "❚❚" : "▶";
     byId("play").setAttribute("aria-label", playing ? "Pause" : "Play");
     this.scrub.max = String(track.length);
     this.scrub.value = String(moment);
-    byId<HTMLSelectElement>("order").value = order;
+    byId<HTMLSelectElement>("order").value = comparing ? "beside" : order;
     const sorted = track.start("forward");
     const step = track.stepAt(moment);
     const total = track.length - sorted;
@@ -91,7 +97,7 @@ export class TimeBar {
     byId("step").textContent = said;
     this.scrub.setAttribute("aria-valuetext", said);
     this.phases();
-    const where = `#${step > 0 ? `step=${step}` : `sort=${moment}`}${order === "sorted" ? "" : `&order=${order}`}`;
+    const where = comparing ? `#compare&step=${step}` : `#${step > 0 ? `step=${step}` : `sort=${moment}`}${order === "sorted" ? "" : `&order=${order}`}`;
     if (!playing && location.hash !== where && (location.hash || moment < track.length)) history.replaceState(null, "", where);
   }
 
