@@ -39,12 +39,6 @@ def two_ways(x, y):
     return T  # noqa: RET504 - the picture shows the name
 
 
-def chain_of_shared(x):
-    for _ in range(4):
-        x = x * np.sin(x)
-    return x
-
-
 def gates(x, y):
     m = np.maximum(x, y)
     s = m + x
@@ -118,6 +112,12 @@ def trouble(x, y):
     r = np.sqrt(x)
     s = np.log(y)
     return r * s + np.floor(x) + np.maximum(x, 0.0)
+
+
+def chain_of_shared(x):
+    for _ in range(4):
+        x = x * np.sin(x)
+    return x
 
 
 def _drawn(*shape: int) -> np.ndarray:

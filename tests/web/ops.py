@@ -91,9 +91,7 @@ def _written(run: Run) -> dict[str, Any]:
         "program": _bare(made["program"]),
         "point": made["point"],
         "values": [None if n.is_leaf else _flat(run.value(n)) for n in nodes],
-        "adjoints": [
-            _flat(run.adjoint(n)) if adjoints.get(n) is not None else None for n in nodes
-        ],
+        "adjoints": [_flat(run.adjoint(n)) if adjoints.get(n) is not None else None for n in nodes],
         "shown": {
             name: getattr(model, name)
             for name in ("value", "adjoint", "status", "flags", "parent", "child", "flow")
@@ -220,7 +218,9 @@ def text() -> str:
     """The file: one case a line."""
     made = []
     for name, found in cases().items():
-        rows = ",\n".join(json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in found)
+        rows = ",\n".join(
+            json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in found
+        )
         made.append(f'"{name}": [\n{rows}\n]')
     return "{\n" + ",\n".join(made) + "\n}\n"
 

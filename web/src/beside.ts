@@ -10,7 +10,7 @@ import type { State } from "./state";
 import type { Colours } from "./theme";
 import { ORDERS, sentence } from "./timeline";
 
-const LISTED = 8; // nodes named of those that wait
+const LISTED = 6; // nodes named of those that wait
 const NARROW = 700; // pixels, below which the pictures stand below each other
 const WORDS = 300; // pixels that the words of a pane take on its left
 const LINES = 74; // or on its top
@@ -141,13 +141,13 @@ export class Beside {
     const { label } = state.nodes.model.nodes;
     const least = Math.min(...this.panes.map((pane) => Number(pane.now.total)));
     const times = Number(now.total) / least;
-    const more = times > 1 ? ` · ${ROUNDLY.format(times)} times as many` : "";
-    const count = h("span", "dim", `${grouped(String(now.done))} of ${grouped(now.total)} edges${more}${now.over ? " · done" : ""}`);
+    const more = times > 1 && h("span", "wrong", `${ROUNDLY.format(times)} times as many`);
+    const count = h("span", "dim", `${grouped(String(now.done))} of ${grouped(now.total)} edges${now.over ? " · done" : ""}`);
     const title = h("h2", order === "recursive" ? "wrong" : "", ORDERS[order]);
     const chips = now.waiting.slice(0, LISTED).map((v) => button(label[v], "chip", () => this.page.select(v)));
     const rest = now.waiting.length > LISTED && h("span", "dim", `+ ${(now.waiting.length - LISTED).toLocaleString("en")}`);
     const list = h("p", "chips", h("span", "dim", WAITING[order]), ...chips, rest, !now.waiting.length && h("span", "dim", "empty"));
-    return [h("div", "heading", title, count), list, stepLine(state)];
+    return [h("div", "heading", title, count, more), list, stepLine(state)];
   }
 
   draw(picture: Picture, part: number, ratio: number, palette: Colours): void {

@@ -21,6 +21,7 @@ import { nodeCard, nowCard, type Actions } from "./why";
 const MOVE = 420; // milliseconds that a step takes to move
 const MARGIN = 56; // pixels around the drawing
 const LEGIBLE = 0.55; // of the scale, below which numbers cannot be read
+const NARROW = 700; // pixels of a telephone
 const BESIDE = 0.72; // of the height, for orders side by side
 const UNREADABLE = 0.3; // below which a page does not open
 const SIDES: Record<string, number> = { code: 270, why: 350 };
@@ -210,6 +211,7 @@ class Page {
     this.arrange();
     this.camera.width = 1; // to be fitted anew
     this.resize();
+    if (innerWidth < NARROW) this.follow(); // all of it would be too small to read
   }
 
   private describing(v: number): string {

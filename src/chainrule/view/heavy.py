@@ -1,4 +1,4 @@
-"""The heaviest paths on which a gradient comes to an input, as shares of the edges they lead along."""
+"""The heaviest paths on which a gradient comes to an input, as shares of their edges."""
 
 from __future__ import annotations
 

@@ -275,9 +275,7 @@ def _curve(points: list[tuple[float, float]]) -> str:
 # -- nodes ----------------------------------------------------------------------------------------
 
 
-def _node(
-    model: Model, made: Layout, k: int, box: Box, shared: bool, bold: bool
-) -> Iterator[str]:
+def _node(model: Model, made: Layout, k: int, box: Box, shared: bool, bold: bool) -> Iterator[str]:
     x, y = float(made.x[k]) + box.lead, float(made.y[k])
     end = box.width - box.lead
     yield f'<g transform="translate({x:.1f} {y:.1f})"><title>{_text(_tip(model, k))}</title>'
