@@ -102,7 +102,7 @@ def test_side_by_side_on_a_telephone(opened):
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 320
     boxes = [pane.bounding_box() for pane in page.page.locator(".pane").all()]
     assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"] + 2
-    assert all("f" in texts for texts in page.panes()), "the node whose step it is"
+    assert all("g" in texts for texts in page.panes()), "the node whose step it is"
 
 
 # ---- what if -------------------------------------------------------------------------------------
