@@ -17,6 +17,7 @@ SHOTS = {  # file: program, place, key, theme, size
     "explorer-shared": ("shared", "", "ArrowDown", "light", (1280, 800)),
     "explorer-softmax": ("softmax", "", "ArrowDown", "light", (1280, 800)),
     "explorer-recursive": ("two-ways", "#step=99&order=recursive", "", "light", (1280, 800)),
+    "explorer-beside": ("shared", "#compare&step=14", "", "light", (1280, 800)),
     "explorer-sort": ("shared", "#sort=9", "", "dark", (1280, 800)),
     "explorer-transformer": ("transformer", "#step=60", "", "dark", (1280, 800)),
     "explorer-telephone": ("softmax", "#step=20", "", "light", (320, 700)),

@@ -151,6 +151,19 @@ def test_the_keyboard_in_the_table_of_an_array(opened):
     assert float(page.page.input_value("#what-if")) == pytest.approx(0.12)
 
 
+def test_of_a_large_array_the_rows_around_the_entry_are_shown(opened):
+    run = recorded_run(lambda W: np.sum(np.tanh(W) ** 2), np.arange(2000.0).reshape(50, 40))
+    page = opened(run.backward())
+    page.press("ArrowDown")
+    assert "rows 1 to 12 of 50" in page.text(".what-if")
+    page.page.locator("#what-if-cell-0").focus()
+    page.press("PageDown", "PageDown", "ArrowDown", "ArrowRight")
+    assert page.page.evaluate("document.activeElement.id") == "what-if-cell-1001"
+    assert "what if W[25, 1] = " in page.page.inner_text(".what-if label")
+    assert page.page.locator(".cell").count() == 480
+    assert page.page.input_value("#what-if") == "1001"
+
+
 def test_a_square_of_the_picture_is_an_entry(opened):
     page = opened(ran("softmax"))
     x, y = page.place("W")  # its name stands 4 pixels above the squares, of 5 pixels each

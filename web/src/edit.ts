@@ -6,7 +6,7 @@ import { general, pretty } from "./numbers";
 import type { State } from "./state";
 import type { Actions } from "./why";
 
-const CELLS = 1024; // entries of a table
+const CELLS = 512; // entries of a table at a time
 const ROW = 8; // entries of a vector beside each other
 const NUDGE = 100; // steps from the middle of the slider to its end
 
@@ -58,10 +58,12 @@ function numberFields(name: string, now: number, original: number, assume: (valu
 /** The entries as a table of which one is chosen: with the mouse, or with the arrows, and typed over. */
 function table(array: Nd, entry: number, label: string, actions: Actions): HTMLElement {
   const columns = array.shape.length > 1 ? array.shape.at(-1)! : Math.min(array.data.length, ROW);
-  const shown = array.data.length <= CELLS ? array.data.length : Math.max(Math.floor(CELLS / columns) * columns, columns);
+  const rows = Math.ceil(array.data.length / columns);
+  const some = Math.min(Math.max(Math.floor(CELLS / columns), 1), rows); // around the entry
+  const first = Math.min(Math.max(Math.floor(entry / columns) - Math.floor(some / 2), 0), rows - some);
   const largest = array.data.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0) || 1;
   const body = h("tbody");
-  for (let start = 0; start < shown; start += columns) {
+  for (let start = first * columns; start < Math.min((first + some) * columns, array.data.length); start += columns) {
     body.append(h("tr", "", ...Array.from(array.data.subarray(start, start + columns), (value, k) => {
       const at = start + k;
       const cell = button(pretty(general(value, 4)), "cell", () => actions.enter(at));
@@ -76,12 +78,13 @@ function table(array: Nd, entry: number, label: string, actions: Actions): HTMLE
   }
   const made = h("table", "", body);
   made.addEventListener("keydown", (event) => {
-    const by: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns };
+    const page = some * columns;
+    const by: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns, PageUp: -page, PageDown: page };
     if (event.key in by) {
       event.preventDefault();
       event.stopPropagation();
       const to = entry + by[event.key];
-      if (to >= 0 && to < shown) actions.enter(to);
+      if (to >= 0 && to < array.data.length) actions.enter(to);
     } else if (/^[-.\d]$/.test(event.key)) {
       event.stopPropagation(); // it is no key of the page, but the first letter of a number
       const field = document.getElementById("what-if") as HTMLInputElement;
@@ -89,6 +92,6 @@ function table(array: Nd, entry: number, label: string, actions: Actions): HTMLE
       field.select();
     }
   });
-  const rest = shown < array.data.length && h("p", "dim", `the first ${shown.toLocaleString("en")} of ${array.data.length.toLocaleString("en")} entries`);
+  const rest = some < rows && h("p", "dim", `rows ${first + 1} to ${first + some} of ${rows.toLocaleString("en")}; arrows and Page Down go on`);
   return h("div", "array value", h("div", "scroll", made), rest);
 }
