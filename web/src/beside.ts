@@ -12,7 +12,7 @@ import { ORDERS, sentence } from "./timeline";
 
 const LISTED = 6; // nodes named of those that wait
 const NARROW = 700; // pixels, below which the pictures stand below each other
-const WORDS = 300; // pixels that the words of a pane take on its left
+const WORDS = 340; // pixels that the words of a pane take on its left
 const LINES = 74; // or on its top
 const AROUND = 56; // pixels left free around a picture
 const LEAST = 120; // pixels of height on a telephone
@@ -118,6 +118,7 @@ export class Beside {
     const scale = (wide: number, high: number) => Math.min((wide - AROUND) / place.width, (high - AROUND) / place.height);
     const below = narrow || scale(width - WORDS, height / count) >= scale(width / count, height - LINES);
     this.box.className = narrow ? "" : below ? "below" : "columns";
+    this.box.style.gridAutoRows = below && !narrow ? `${Math.floor((height - count + 1) / count)}px` : ""; // a part of one would blur
     for (const { drawing } of this.panes) drawing.style.height = narrow ? `${Math.max(((width - AROUND) / place.width) * place.height + AROUND, LEAST)}px` : "";
     const box = this.panes[0].drawing.getBoundingClientRect();
     for (const { canvas } of this.panes) {
