@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from chainrule.diff.run import Run, recorded_run
 from chainrule.explain.numbers import as_json
 from chainrule.ops.samples import draw
 from chainrule.view.model import model_of
-from chainrule.view.scene import scene
+from chainrule.view.scene import point_of, program_of
 from tests.view.gallery import PROGRAMS
 
 WEB = Path(__file__).parents[2] / "web"
@@ -48,7 +48,7 @@ DOMAINS = {
 }
 PAIRS = ((2.0, 3.0), (-1.5, 0.5), (0.0, 2.0), (4.0, -2.5), (1.25, 1.25), (-3.0, -0.25))
 POWERS = ((2.0, 3.0), (0.5, -1.5), (0.0, 2.0), (1.7, 0.0), (9.0, 0.5), (-2.0, 3.0))
-WHOLE = ("softmax", "network", "lstm", "transformer", "unrolled", "gates", "trouble")
+GALLERY = ("softmax", "network", "lstm", "transformer", "unrolled", "gates", "trouble")
 
 
 def known() -> list[str]:
@@ -65,15 +65,10 @@ def _listed(file: str, table: str) -> list[str]:
 ELEMENTWISE = _listed(*TABLES[0])
 
 
-def cases() -> dict[str, list[dict[str, Any]]]:
-    """Per op, and per program, the points with all that is shown there."""
+def cases(name: str) -> list[dict[str, Any]]:
+    """Of an op, or of a program, the points with all that is shown there."""
     with np.errstate(all="ignore"):
-        made = {name: [*_of(name)] for name in known()}
-        made["graph"] = [case(_graph, *at) for at in ((0.7, 2.0, -0.4), (-1.0, 0.3, 2.0))]
-        made["masks"] = [case(_masks, draw((2, 3), -2, 2)), case(_masks, np.eye(2))]
-        made["dead lanes"] = [case(_dead_lanes, np.array([0.0, 2.0]))]
-        made |= {f"program {name}": [_moved(name)] for name in WHOLE}
-    return made
+        return WHOLE[name]() if name in WHOLE else [*_of(name)]
 
 
 def case(function: Any, *at: Any) -> dict[str, Any]:
@@ -85,11 +80,11 @@ def case(function: Any, *at: Any) -> dict[str, Any]:
 
 
 def _written(run: Run) -> dict[str, Any]:
-    model, made, adjoints = model_of(run), scene(run), run.known_adjoints()
+    model, adjoints = model_of(run), run.known_adjoints()
     nodes = run.graph.nodes
     return {
-        "program": _bare(made["program"]),
-        "point": made["point"],
+        "program": _bare(program_of(run.graph)),
+        "point": point_of(run),
         "values": [None if n.is_leaf else _flat(run.value(n)) for n in nodes],
         "adjoints": [_flat(run.adjoint(n)) if adjoints.get(n) is not None else None for n in nodes],
         "shown": {
@@ -208,6 +203,14 @@ def _leaves(graph: Any) -> list[Any]:
     return [graph.point[leaf] for leaf in graph.leaves]
 
 
+WHOLE: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "graph": lambda: [case(_graph, *at) for at in ((0.7, 2.0, -0.4), (-1.0, 0.3, 2.0))],
+    "masks": lambda: [case(_masks, draw((2, 3), -2, 2)), case(_masks, np.eye(2))],
+    "dead lanes": lambda: [case(_dead_lanes, np.array([0.0, 2.0]))],
+    **{f"program {name}": lambda name=name: [_moved(name)] for name in GALLERY},
+}
+
+
 def _bare(program: dict[str, Any]) -> dict[str, Any]:
     """Without the lines of source, which are those of this file."""
     nodes = [{k: v for k, v in node.items() if k != "line"} for node in program["nodes"]]
@@ -217,9 +220,9 @@ def _bare(program: dict[str, Any]) -> dict[str, Any]:
 def text() -> str:
     """The file: one case a line."""
     made = []
-    for name, found in cases().items():
+    for name in (*known(), *WHOLE):
         rows = ",\n".join(
-            json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in found
+            json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in cases(name)
         )
         made.append(f'"{name}": [\n{rows}\n]')
     return "{\n" + ",\n".join(made) + "\n}\n"

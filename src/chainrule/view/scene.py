@@ -47,8 +47,8 @@ def scene(subject: Graph | Run) -> dict[str, Any]:
         "levels": levels,
         "timeline": None if run is None else timeline(run),
         "paths": None if run is None else paths(run),
-        "program": _program(graph),
-        "point": None if run is None else _point(run),
+        "program": program_of(graph),
+        "point": None if run is None else point_of(run),
     }
 
 
@@ -77,7 +77,8 @@ def _shown(model: Model) -> dict[str, Any]:
     return {"model": model.to_data(), "place": place}
 
 
-def _program(graph: Graph) -> Any:
+def program_of(graph: Graph) -> Any:
+    """The graph to be evaluated again, as described above."""
     if len(graph) > FEW:
         return None
     try:
@@ -86,7 +87,8 @@ def _program(graph: Graph) -> Any:
         return None
 
 
-def _point(run: Run) -> Any:
+def point_of(run: Run) -> Any:
+    """Where it was evaluated, as described above."""
     graph = run.graph
     if len(graph) > FEW or sum(n.size for n in graph.nodes if n.dtype != OBJECT) > ENTRIES:
         return None
