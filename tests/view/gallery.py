@@ -35,9 +35,16 @@ def trouble(x, y):
     return r * s + np.floor(x) + np.maximum(x, 0.0)
 
 
+def chain_of_shared(x):
+    for _ in range(4):
+        x = x * np.sin(x)
+    return x
+
+
 PROGRAMS: dict[str, tuple[Callable[..., object], tuple[object, ...]]] = {
     **{name: (exhibit.function, exhibit.arguments) for name, exhibit in GALLERY.items()},
     "lstm-step": (lstm_step, (drawn(12, 2), drawn(12, 3), drawn(12), drawn(2), drawn(3), drawn(3))),
+    "chain": (chain_of_shared, (1.9,)),
     "trouble": (trouble, (0.0, 2.0)),
 }
 

@@ -101,3 +101,14 @@ def test_paths_that_look_alike_by_their_names_are_told_apart_by_their_ops():
     text = str(cr.explain(lambda x: np.sin(x) + np.cos(x), 0.3))
     assert "output ←1— sin ←0.9553— x" in text
     assert "output ←1— cos ←-0.2955— x" in text
+
+
+def test_why_norms_stand_for_derivatives_is_said():
+    def f(x):
+        return np.sum(np.sin(x) * np.cos(x))
+
+    few = cr.explain(f, np.linspace(0, 1, 4), entry=(1,))
+    many = cr.explain(f, np.linspace(0, 1, 300), entry=(1,))
+    said = "ratios of norms; of more than 256 entries"
+    assert said not in str(few)
+    assert said in str(many)

@@ -99,6 +99,17 @@ def test_symbols_and_gates():
     assert {"2×", "^3", "1÷", "−", "×"} < set(model_of(recorded_run(f, 1.0)).symbol)
 
 
+def test_an_index_is_written_as_in_python():
+    def f(x, k):
+        q = x * 2.0
+        r = q[0:2] + q[..., 1] + np.sin(q)[1] + q[[0, 2], 1][0]
+        return np.sum(r) + np.sum(x[k]) + np.sum(q[np.arange(9) % 3])
+
+    model = model_of(recorded_run(f, np.ones((3, 3)), np.array([0, 1])))
+    read = [text for text in model.symbol if "[" in text]
+    assert read == ["q[0:2]", "q[…, 1]", "[1]", "q[[0, 2], 1]", "[0]", "x[…]", "q[…]"]
+
+
 def test_trouble_is_marked():
     model = model_of(ran("trouble"))
     flags = dict(zip(model.label, model.flags, strict=True))

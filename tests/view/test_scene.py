@@ -2,12 +2,15 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import chainrule as cr
+from chainrule.core.serial import decode
+from chainrule.diff.run import recorded_run
 from chainrule.view.boxes import boxes_of
 from chainrule.view.model import model_of
-from chainrule.view.scene import LEVELS, placed, scene
+from chainrule.view.scene import ENTRIES, LEVELS, placed, scene
 from tests.view.gallery import PROGRAMS, ran
 
 
@@ -57,3 +60,15 @@ def test_without_adjoints_there_are_no_steps():
 def test_functions_of_the_user_have_no_program():
     graph = cr.Graph.define([1, 1, 1], [(1, 3), (2, 3)], {3: lambda a, b: a * b})
     assert scene(graph.forward(2.0, 3.0).backward())["program"] is None
+
+
+def test_the_point_is_exact_unless_it_is_large():
+    run = ran("softmax")
+    made = scene(run)["point"]
+    for leaf in run.graph.leaves:
+        value = decode(made["leaves"][str(run.graph.index[leaf])])
+        assert value.tobytes() == run.value(leaf).tobytes()
+    assert decode(made["seeds"][0]) == 1.0
+    assert scene(run.graph)["point"] is None
+    large = recorded_run(lambda x: np.sum(np.sin(x)), np.ones(ENTRIES // 2)).backward()
+    assert scene(large)["point"] is None

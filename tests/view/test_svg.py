@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -282,3 +284,32 @@ def test_odd_graphs_are_drawn():
         parsed(svg_of(model_of(run)))
     again = cr.Graph.from_json(ran("product").graph.to_json())
     assert {"x", "y", "z", "+", "×"} < set(texts(again.to_svg()))
+
+
+def test_the_heaviest_paths_are_bold_when_asked_for():
+    run = ran("two-ways")
+    assert "heavy" not in run.to_svg()
+    svg = run.to_svg(paths_to="x", theme="light")
+    found = [float(p.get("stroke-width")) for p in parsed(svg).iter(f"{SVG}path") if bold(p)]
+    paths = cr.explain(run, wrt="x", top=5).paths
+    whole = sum(abs(path.share) for path in paths)
+    share = Counter()
+    for path in paths:
+        for edge in pairwise(path.nodes):
+            share[edge] += abs(path.share) / whole
+    assert found == sorted((round(2 + 3.5 * part, 1) for part in share.values()), reverse=True)
+    assert "bold: the heaviest paths" in " ".join(texts(svg))
+
+
+def bold(path):
+    return path.get("class") == "heavy"
+
+
+def test_paths_need_adjoints_and_nodes():
+    run = ran("two-ways")
+    with pytest.raises(cr.GraphError, match=r"run\.backward"):
+        run.graph.to_svg(paths_to="x")
+    with pytest.raises(cr.ArgumentError, match="level='node'"):
+        run.to_svg(level="function", paths_to="x")
+    with pytest.raises(cr.ArgumentError, match="wrt 'w'"):
+        run.to_svg(paths_to="w")

@@ -1,13 +1,14 @@
 """The timeline and the paths: the words of graph.steps and the numbers of cr.explain, as data."""
 
 import json
+from itertools import islice
 
 import numpy as np
 import pytest
 
 import chainrule as cr
 from chainrule.diff.run import recorded_run
-from chainrule.view.timeline import FEW, paths, timeline
+from chainrule.view.timeline import BEGINS, FEW, paths, timeline
 from tests.view.gallery import ran
 
 SMALL = ["product", "shared", "two-ways", "gates", "softmax", "trouble"]
@@ -91,6 +92,21 @@ def test_a_recursion_that_never_ends_is_refused():
     orders = timeline(recorded_run(fibonacci, 1.0, n=40).backward())["orders"]
     assert "is right" in orders["recursive"]["refused"]
     assert len(orders["sorted"]["node"]) == 2 * 42
+
+
+def test_of_a_long_recursion_the_beginning_is_there_and_the_count():
+    def chain(x, n):
+        for _ in range(n):
+            x = x * np.sin(x)
+        return x
+
+    for n, visits in ((20, str(3 * (2**20 - 1))), (70, str(10**18))):
+        run = recorded_run(chain, 1.5, n=n).backward()
+        found = timeline(run)["orders"]["recursive"]
+        assert found["visits"] == visits
+        assert len(found["begins"]["node"]) == len(run.graph) + BEGINS
+        told = [*islice(run.graph.steps(1.5, order="recursive", limit=10**99), len(run.graph) + 9)]
+        assert [run.graph.index[s.node] for s in told] == found["begins"]["node"][: len(told)]
 
 
 @pytest.mark.parametrize("name", [*SMALL, "lstm-step", "transformer"])

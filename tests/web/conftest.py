@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-# What is written on the canvas, in the frame that was drawn last: [text, x, y] in pixels.
+# What is written on a canvas, in the frame that was drawn last: [text, x, y] in pixels.
 RECORD = """
 const { fillText, fillRect } = CanvasRenderingContext2D.prototype;
 window.written = [];
 CanvasRenderingContext2D.prototype.fillRect = function (x, y, w, h) {
-  if (x === 0 && y === 0) window.written = [];
+  if (x === 0 && y === 0) this.canvas.written = window.written = [];
   return fillRect.call(this, x, y, w, h);
 };
 CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
   const at = this.getTransform().transformPoint({ x, y });
-  if (text) window.written.push([text, at.x / devicePixelRatio, at.y / devicePixelRatio]);
+  if (text) this.canvas.written.push([text, at.x / devicePixelRatio, at.y / devicePixelRatio]);
   return fillText.call(this, text, x, y);
 };
 """
@@ -62,6 +62,11 @@ class Opened:
     def drawn(self) -> list[str]:
         """The texts on the canvas, with the minus of a keyboard."""
         return [text.replace("−", "-") for text, _, _ in self.page.evaluate("written")]
+
+    def panes(self) -> list[list[str]]:
+        """The texts on each canvas of those side by side."""
+        every = "[...document.querySelectorAll('.pane canvas')].map((c) => c.written.map(String))"
+        return [[t.split(",")[0].replace("−", "-") for t in p] for p in self.page.evaluate(every)]
 
     def place(self, text: str) -> tuple[float, float]:
         """Where on the page a text of the canvas stands."""

@@ -43,6 +43,7 @@ SHOTS = {
     "explorer-convolution": Shot("convolution", "#level=function"),
     "explorer-lstm": Shot("lstm", "#level=function", theme="dark"),
     "explorer-transformer": Shot("transformer", "#step=60", theme="dark"),
+    "explorer-beside": Shot("shared", "#compare&step=14"),
 }
 
 

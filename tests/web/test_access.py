@@ -20,6 +20,7 @@ RUN = """async () => (await axe.run()).violations.map(
         ("shared", "#sort=9", []),
         ("softmax", "", ["ArrowDown"]),
         ("two-ways", "#step=99&order=recursive", ["ArrowDown"]),
+        ("two-ways", "#compare&step=12", ["ArrowDown", "t"]),
     ],
 )
 def test_no_rule_is_broken(opened, name, anchor, keys, scheme):

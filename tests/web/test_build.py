@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from chainrule.view.theme import DARK, LIGHT
-from tests.web.ops import FILE, WEB, cases, known
+from tests.web.ops import FILE, WEB, WHOLE, cases, known
 
 PAGE = files("chainrule.view").joinpath("page.html").read_text(encoding="utf-8")
 
@@ -57,27 +57,30 @@ def test_versions_are_exact_and_locked():
         assert lock["packages"][f"node_modules/{name}"]["version"] == version
 
 
-@pytest.mark.parametrize("name", [*known(), "graph"])
+WRITTEN = json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def test_every_op_the_page_knows_is_checked():
+    assert list(WRITTEN) == [*known(), *WHOLE]
+    assert all(WRITTEN.values())
+
+
+@pytest.mark.parametrize("name", WRITTEN)
 def test_the_evaluator_is_checked_against_what_python_computes_today(name):
-    written = json.loads(FILE.read_text(encoding="utf-8"))
-    assert list(written) == [*known(), "graph"]
-    today = cases_of(name)
-    assert len(today) == len(written[name])
-    for a, b in zip(today, written[name], strict=True):
-        assert (a["program"], a["at"]) == (b["program"], b["at"])
+    today = json.loads(json.dumps(cases(name)))
+    assert len(today) == len(WRITTEN[name])
+    for a, b in zip(today, WRITTEN[name], strict=True):
+        assert (a["program"], a["point"]) == (b["program"], b["point"])
+        for column in ("status", "flags", "parent", "child", "flow"):
+            assert a["shown"][column] == b["shown"][column]
         for column in ("values", "adjoints"):
-            assert [x is None for x in a[column]] == [x is None for x in b[column]]
-            np.testing.assert_allclose(numbers(a[column]), numbers(b[column]), rtol=1e-13)
-
-
-def cases_of(name, made={}):  # noqa: B006 - computed once
-    if not made:
-        made.update(json.loads(json.dumps(cases())))
-    return made[name]
+            for x, y in zip(a[column], b[column], strict=True):
+                assert (x is None) == (y is None)
+                np.testing.assert_allclose(numbers(x), numbers(y), rtol=1e-12, atol=1e-14)
 
 
 def numbers(column):
-    return [np.nan if x is None else float(x) for x in column]
+    return [] if column is None else [float(x) for x in column]
 
 
 needs_node = pytest.mark.skipif(

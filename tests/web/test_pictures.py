@@ -77,7 +77,7 @@ def test_the_page_looks_like_its_picture(browser, tmp_path, name):
 def test_pictures_are_small_and_all_are_shown():
     pages = "".join(
         (ASSETS.parents[1] / page).read_text(encoding="utf-8")
-        for page in ("README.md", "docs/gallery.md")
+        for page in ("README.md", "docs/gallery.md", "docs/how-to/explore.md")
     )
     assert {path.stem for path in ASSETS.glob("explorer*.png")} == set(SHOTS)
     for name in SHOTS:

@@ -18,3 +18,8 @@ export function button(text: string, kind: string, press: () => void, ...childre
   made.addEventListener("click", press);
   return made;
 }
+
+/** Text with its styles, as `graph.steps` has it. */
+export function pieces(parts: [text: string, style: string][]): HTMLElement[] {
+  return parts.map(([text, style]) => h("span", style, text));
+}

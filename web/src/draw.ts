@@ -14,6 +14,8 @@ const READABLE = 0.3; // of the scale, below which there is no text
 const MANY = 1500; // wires
 export const FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
+export interface Badge { text: string; strong: boolean; tone?: "value" | "adjoint" | "wrong" }
+
 /** What is drawn of a view at one moment. */
 export interface Frame {
   value: (node: number) => boolean;
@@ -24,7 +26,7 @@ export interface Frame {
   live: Map<number, string>; // edges along which something moves, and what they say
   backward: boolean;
   part: number; // of the way that it has moved
-  badges: Map<number, { text: string; strong: boolean }>; // place in the order or on the stack
+  badges: Map<number, Badge>; // place in the order or on the stack
   selected: number;
   hovered: number;
   bold: Map<number, number>; // edges of the paths shown, and their share
@@ -96,6 +98,17 @@ export class Picture {
       if (x >= place.x[v] - 6 && x <= place.x[v] + place.wide[v] + 6 && y >= place.y[v] - Math.max(place.above[v], 10) && y <= place.y[v] + Math.max(place.below[v], 10)) return v;
     }
     return -1;
+  }
+
+  /** The entry whose square of a table of values is at a point of the drawing, or -1. */
+  entryAt(v: number, x: number, y: number): number {
+    const { place, model } = this.view;
+    const heat = this.heat("value", v);
+    const data = model.arrays.value[v]?.data;
+    if (!heat || !data || heat.levels.length !== data.length) return -1;
+    const column = Math.floor((x - place.x[v] - place.lead[v] - place.gate[v] - 6) / heat.cell);
+    const row = Math.floor((y - place.y[v] + 5) / heat.cell) + heat.rows;
+    return column >= 0 && column < heat.columns && row >= 0 && row < heat.rows ? row * heat.columns + column : -1;
   }
 
   private faint(v: number, frame: Frame): boolean {
@@ -250,7 +263,8 @@ export class Picture {
     this.above(context, v, left, y, colours, frame);
     if (frame.adjoint(v)) this.below(context, v, left, y, colours, frame);
     const badge = frame.badges.get(v);
-    if (badge) this.badge(context, badge, place.gate[v] ? x + place.gate[v] / 2 : x + 2, y + (nodes.op[v] ? GATE + 10 : 14), colours);
+    if (badge && badge.tone && !nodes.op[v]) this.badge(context, badge, x - 12, y, colours); // below it stands its adjoint
+    else if (badge) this.badge(context, badge, place.gate[v] ? x + place.gate[v] / 2 : x + 2, y + (nodes.op[v] ? GATE + 10 : 14), colours);
   }
 
   /** The line from a gate to where its wires begin. */
@@ -341,11 +355,12 @@ export class Picture {
     context.fillText(pretty(shortened(text, 30)), left + LETTER * 1.4, y + drop + 9);
   }
 
-  private badge(context: Pen, badge: { text: string; strong: boolean }, x: number, y: number, colours: Colours): void {
+  private badge(context: Pen, badge: Badge, x: number, y: number, colours: Colours): void {
     context.font = `600 10px ${FONT}`;
     const width = Math.max(16, context.measureText(badge.text).width + 8);
-    context.fillStyle = badge.strong ? colours.value : colours.ground;
-    context.strokeStyle = badge.strong ? colours.value : colours.dim;
+    const tone = colours[badge.tone ?? "value"];
+    context.fillStyle = badge.strong ? tone : colours.ground;
+    context.strokeStyle = badge.strong ? tone : colours.dim;
     context.lineWidth = 1.2;
     context.beginPath();
     context.roundRect(x - width / 2, y - 8, width, 16, badge.strong ? 3 : 8);

@@ -25,8 +25,10 @@ export function keys(page: Page, time: TimeBar): void {
     "0": () => page.fit(),
     c: () => page.fold("code"),
     w: () => page.fold("why"),
-    v: () => saveSvg(page.shown()),
-    p: () => savePng(page.shown()),
+    v: () => { if (!page.state.comparing) saveSvg(page.shown()); },
+    p: () => { if (!page.state.comparing) savePng(page.shown()); },
+    t: () => page.table.toggle(),
+    s: () => { page.state.compare(!page.state.comparing); page.changed(); },
   };
   addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;

@@ -1,17 +1,20 @@
 // The page: it reads the scene, and everything a reader does changes the state and draws it again.
 
 import "./style.css";
+import { Beside } from "./beside";
 import { Camera } from "./camera";
 import { Code } from "./code";
 import { byId } from "./dom";
 import { Picture } from "./draw";
 import { frameOf, shownAs } from "./frame";
 import { keys } from "./keys";
-import { read, type View } from "./model";
+import { FLAG, read, type View } from "./model";
+import { NodeTable } from "./nodetable";
 import { drawOverview } from "./overview";
 import { pointer } from "./pointer";
 import { printing } from "./print";
 import { savePng, saveSvg, type Shown } from "./save";
+import { spoken } from "./spoken";
 import { State } from "./state";
 import { colours, toggle } from "./theme";
 import { TimeBar } from "./timebar";
@@ -20,6 +23,8 @@ import { nodeCard, nowCard, type Actions } from "./why";
 const MOVE = 420; // milliseconds that a step takes to move
 const MARGIN = 56; // pixels around the drawing
 const LEGIBLE = 0.55; // of the scale, below which numbers cannot be read
+const NARROW = 700; // pixels of a telephone
+const BESIDE = 0.72; // of the height, for orders side by side
 const UNREADABLE = 0.3; // below which a page does not open
 const SIDES: Record<string, number> = { code: 270, why: 350 };
 const LEVELS: Record<string, string> = { node: "every node", line: "by line", function: "by function", file: "by file" };
@@ -29,18 +34,22 @@ class Page {
   readonly camera = new Camera();
   readonly canvas = byId<HTMLCanvasElement>("graph");
   private readonly context = this.canvas.getContext("2d")!;
+  readonly table = new NodeTable(this);
+  private readonly beside = new Beside(this);
   private readonly code: Code;
   private readonly time: TimeBar;
   private picture = new Picture(this.state.view);
   private drawn: View = this.state.view;
   private started = -Infinity;
   private waiting = false;
+  private told = ""; // the sentence of the step
   private all = 0; // the scale at which the reader sees all of it
   readonly actions: Actions = {
     select: (node) => this.select(node),
     point: (node) => { this.state.hovered = node; this.changed(false); },
     path: (index) => { this.state.path = index; this.changed(); },
-    assume: (leaf, value) => { this.state.assume(leaf, value); this.changed(); },
+    enter: (entry) => { this.state.entry = entry; this.changed(); document.getElementById(`what-if-cell-${entry}`)?.focus(); },
+    assume: (leaf, entry, value) => { this.state.assume(leaf, entry, value); this.changed(); },
     forget: () => { this.state.forget(); this.changed(); },
   };
 
@@ -72,9 +81,24 @@ class Page {
 
   /** Show a node: its card, its line, its paths. */
   select(node: number): void {
+    if (node !== this.state.selected) this.state.entry = 0;
     this.state.selected = node;
     this.state.path = -1;
     this.changed();
+    if (node >= 0) this.say(this.describing(node));
+  }
+
+  /** Select what is at a point of the canvas: a node, and the entry of an array that is pointed at. */
+  pick(px: number, py: number): void {
+    const node = this.nodeAt(px, py);
+    const entry = node < 0 || this.state.view.group ? -1 : this.picture.entryAt(node, ...this.camera.point(px, py));
+    this.select(node);
+    if (entry >= 0) this.actions.enter(entry);
+  }
+
+  /** Say it to those who do not see the page. */
+  say(text: string): void {
+    if (byId("said").textContent !== text) byId("said").textContent = text;
   }
 
   /** A drawing that is wide and low stands above the panels instead of between them. */
@@ -82,6 +106,11 @@ class Page {
     const { width, height } = this.state.view.place;
     const main = document.querySelector("main")!;
     const shown = (id: string) => (byId(id).hidden ? 0 : SIDES[id]);
+    if (this.state.comparing) {
+      main.classList.toggle("wide", innerWidth > 900);
+      byId("stage").style.height = innerWidth > 900 ? `${(shown("code") || shown("why") ? BESIDE : 1) * main.clientHeight}px` : "";
+      return;
+    }
     const high = main.clientHeight - MARGIN;
     const between = Math.min((innerWidth - shown("code") - shown("why") - MARGIN) / width, high / height);
     const above = Math.min((innerWidth - MARGIN) / width, (0.6 * high) / height);
@@ -152,9 +181,12 @@ class Page {
 
   /** Everything is shown again; the panels too unless only the picture has changed. */
   changed(panels = true): void {
+    if (this.beside.shown !== this.state.comparing) this.sideBySide();
     this.draw();
     this.code.mark();
     if (!panels) return;
+    this.beside.update();
+    this.table.show();
     const typing = document.activeElement?.id ?? "";
     const open = [...byId("node").querySelectorAll("details")].map((details) => details.open);
     byId("now").replaceChildren(nowCard(this.state, this.actions));
@@ -162,7 +194,11 @@ class Page {
     else this.refresh(typing);
     byId("node").querySelectorAll("details").forEach((details, k) => { details.open = open[k] ?? false; });
     byId<HTMLSelectElement>("level").value = this.state.level;
+    byId("trouble").hidden = this.bad < 0;
     this.time.show();
+    const said = spoken(this.state);
+    if (said && said !== this.told) this.say(said);
+    this.told = said;
     this.canvas.setAttribute("aria-label", this.described());
   }
 
@@ -183,10 +219,29 @@ class Page {
     if (made.type === "text") made.setSelectionRange(selectionStart, selectionStart);
   }
 
+  /** One picture or three: the camera sees all of the graph again. */
+  private sideBySide(): void {
+    this.beside.toggle();
+    this.arrange();
+    this.camera.width = 1; // to be fitted anew
+    this.resize();
+    if (innerWidth < NARROW) this.follow(); // all of it would be too small to read
+  }
+
+  private describing(v: number): string {
+    const { nodes } = this.state.nodes.model;
+    return `${nodes.label[v]} ${nodes.value[v]}${nodes.adjoint[v] ? `, adjoint ${nodes.adjoint[v]}` : ""}`;
+  }
+
   private described(): string {
     const { nodes, leaves, outputs } = this.state.nodes.model;
-    const said = (v: number) => `${nodes.label[v]} ${nodes.value[v]}${nodes.adjoint[v] ? `, adjoint ${nodes.adjoint[v]}` : ""}`;
-    return `Graph of ${nodes.label.length} nodes. Result ${outputs.slice(0, 8).map(said).join("; ")}. Leaves ${leaves.slice(0, 20).map(said).join("; ")}.`;
+    const said = (some: number[]) => some.map((v) => this.describing(v)).join("; ");
+    return `Graph of ${nodes.label.length} nodes. Result ${said(outputs.slice(0, 8))}. Leaves ${said(leaves.slice(0, 20))}.`;
+  }
+
+  /** The first node that is not finite here, or -1. */
+  private get bad(): number {
+    return this.state.nodes.model.nodes.flags.findIndex((flags) => flags & (FLAG.value | FLAG.adjoint));
   }
 
   private move(): void {
@@ -204,14 +259,18 @@ class Page {
       }
       const part = Math.min(Math.max((now - this.started) / MOVE, 0), 1);
       const palette = colours();
-      this.picture.draw(this.context, this.camera, devicePixelRatio, palette, frameOf(this.state, part));
-      drawOverview(this.context, this.state.view, this.camera, devicePixelRatio, palette);
+      if (this.beside.shown) this.beside.draw(this.picture, part, devicePixelRatio, palette);
+      else {
+        this.picture.draw(this.context, this.camera, devicePixelRatio, palette, frameOf(this.state, part));
+        drawOverview(this.context, this.state.view, this.camera, devicePixelRatio, palette);
+      }
       if (part < 1) this.draw();
     });
   }
 
   private resize(): void {
-    const box = this.canvas.getBoundingClientRect();
+    const stage = byId("stage").getBoundingClientRect();
+    const box = this.beside.shown ? this.beside.resize(stage.width, stage.height) : this.canvas.getBoundingClientRect();
     const first = this.camera.width <= 1;
     const [x, y] = this.camera.point(this.camera.width / 2, this.camera.height / 2);
     Object.assign(this.camera, { width: box.width, height: box.height });
@@ -245,10 +304,8 @@ class Page {
     press("save-png", () => savePng(this.shown()));
     printing(() => this.shown());
     for (const panel of ["code", "why"]) press(`show-${panel}`, () => this.fold(panel));
-    const bad = model.nodes.flags.findIndex((flags) => flags & 3);
-    byId("trouble").hidden = bad < 0;
     byId("trouble").textContent = "not finite: jump";
-    press("trouble", () => { this.state.level = "node"; this.jump(bad); });
+    press("trouble", () => { this.state.level = "node"; this.jump(this.bad); });
     byId("legend").textContent = legend(this.state);
   }
 

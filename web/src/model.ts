@@ -39,17 +39,21 @@ export interface Steps {
   adds: (Adds | null)[];
 }
 export interface Sort { kind: string[]; node: number[] }
-export interface Timeline { sort: Record<string, Sort>; orders: Record<string, Steps | { refused: string }> }
+/** A recursion with too many visits to be written out: how many edges it goes along, and its first steps. */
+export interface Refused { refused: string; visits?: string; begins?: Steps }
+export interface Timeline { sort: Record<string, Sort>; orders: Record<string, Steps | Refused> }
 export interface Path { nodes: number[]; factors: string[]; product: string; share: Real; covered: Real }
 export interface Paths { count: string; exact: boolean; total: string; rest: string; paths: Path[] }
 export interface Program {
   nodes: { leaf?: string; op?: string; args?: unknown[]; attrs?: object; dtype: string; shape: number[] }[];
   outputs: number[];
 }
+/** The values of the leaves, by their index, and the seeds of the outputs, as the program writes constants. */
+export interface Given { leaves: Record<string, unknown>; seeds: unknown[] }
 export interface Listing { file: string; first: number; text: string[] }
 export interface Scene {
   views: Record<string, View>; timeline: Timeline | { refused: string } | null;
-  paths: Record<string, Paths> | null; program: Program | null; source: Listing[]; formula: string;
+  paths: Record<string, Paths> | null; program: Program | null; point: Given | null; source: Listing[]; formula: string;
 }
 
 export const FLAG = { value: 1, adjoint: 2, kink: 4 };
@@ -59,8 +63,8 @@ export function read(text: string): Scene {
   const raw = JSON.parse(text);
   const views: Record<string, View> = { node: view(raw, null) };
   for (const [level, shown] of Object.entries<any>(raw.levels)) views[level] = view(shown, shown.group);
-  const { timeline, paths, program, source = [], formula = "" } = raw;
-  return { views, timeline, paths, program, source, formula };
+  const { timeline, paths, program, point = null, source = [], formula = "" } = raw;
+  return { views, timeline, paths, program, point, source, formula };
 }
 
 function view(raw: any, group: number[] | null): View {
@@ -95,6 +99,6 @@ export function spread(column: any): any[] {
   return Array.isArray(column) ? column : column.at.map((k: number) => column.of[k]);
 }
 
-export function real(value: Real): number {
-  return value === null ? NaN : typeof value === "number" ? value : Number(value.replace("inf", "Infinity"));
+export function real(value: Real | boolean): number {
+  return value === null ? NaN : typeof value === "string" ? Number(value.replace("inf", "Infinity")) : Number(value);
 }

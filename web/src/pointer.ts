@@ -7,8 +7,8 @@ import { cornerOf } from "./overview";
 
 const CLICK = 4; // pixels a click may move
 
-export function pointer(page: Page): void {
-  const { canvas, camera } = page;
+export function pointer(page: Page, canvas = page.canvas): void {
+  const { camera } = page;
   const down = new Map<number, { x: number; y: number }>();
   let moved = 0;
 
@@ -36,12 +36,12 @@ export function pointer(page: Page): void {
   });
   canvas.addEventListener("pointerup", (event) => {
     down.delete(event.pointerId);
-    if (moved <= CLICK && !overview(page, event)) page.select(under(page, event));
+    if (moved <= CLICK && !overview(page, event)) page.pick(...inside(event));
   });
   canvas.addEventListener("pointercancel", (event) => down.delete(event.pointerId));
   canvas.addEventListener("pointerleave", () => { byId("tip").hidden = true; page.actions.point(-1); });
   canvas.addEventListener("dblclick", (event) => {
-    if (page.state.view.group && under(page, event) >= 0) page.relevel("node");
+    if (page.state.view.group && page.nodeAt(...inside(event)) >= 0) page.relevel("node");
   });
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
@@ -51,14 +51,15 @@ export function pointer(page: Page): void {
   }, { passive: false });
 }
 
-function under(page: Page, event: MouseEvent): number {
-  const box = page.canvas.getBoundingClientRect();
-  return page.nodeAt(event.clientX - box.x, event.clientY - box.y);
+/** The place of an event on its canvas. */
+function inside(event: MouseEvent): [number, number] {
+  const box = (event.target as HTMLElement).getBoundingClientRect();
+  return [event.clientX - box.x, event.clientY - box.y];
 }
 
 /** A click on the overview goes there. */
 function overview(page: Page, event: MouseEvent): boolean {
-  const corner = cornerOf(page.state.view, page.camera);
+  const corner = page.state.comparing ? null : cornerOf(page.state.view, page.camera);
   const box = page.canvas.getBoundingClientRect();
   const x = event.clientX - box.x - (corner?.x ?? 0);
   const y = event.clientY - box.y - (corner?.y ?? 0);
@@ -70,9 +71,9 @@ function overview(page: Page, event: MouseEvent): boolean {
 
 /** Say what is under the pointer. */
 function hover(page: Page, event: PointerEvent): void {
-  const v = under(page, event);
+  const v = page.nodeAt(...inside(event));
   const tip = byId("tip");
-  page.canvas.classList.toggle("over", v >= 0);
+  (event.target as HTMLElement).classList.toggle("over", v >= 0);
   if (v !== page.state.hovered) page.actions.point(v);
   tip.hidden = v < 0 || event.pointerType === "touch";
   if (tip.hidden) return;
@@ -83,7 +84,7 @@ function hover(page: Page, event: PointerEvent): void {
     `${nodes.dtype[v]} ${nodes.shape[v]}`.trim(),
     line >= 0 ? `${lines.file[line]}:${lines.number[line]}` : "",
   ].filter(Boolean).map(pretty).join(" · ");
-  const box = page.canvas.getBoundingClientRect();
+  const box = byId("stage").getBoundingClientRect();
   tip.style.left = `${Math.min(event.clientX - box.x + 14, Math.max(box.width - tip.offsetWidth - 8, 0))}px`;
   tip.style.top = `${event.clientY - box.y + 18}px`;
 }

@@ -1,9 +1,10 @@
 // What the reader has chosen, and what follows from it; whoever shows something asks here.
 
-import { refusal } from "./evaluate";
-import type { Paths, Scene, Steps, View } from "./model";
-import { Track, type Known } from "./timeline";
-import { changed, type Changed } from "./whatif";
+import type { Paths, Refused, Scene, Steps, View } from "./model";
+import type { Nd } from "./nd";
+import { constantOf, refusal } from "./program";
+import { ORDERS, Track, type Known } from "./timeline";
+import { Changed } from "./whatif";
 
 const FEW = 250; // nodes that are drawn one by one unless asked
 
@@ -16,7 +17,9 @@ export class State {
   lines: number[] = []; // of the code that are pointed at
   path = -1; // which of the selected leaf's paths is shown; -1 is all
   search = "";
-  leaves = new Map<number, number>(); // what if
+  entry = 0; // of the selected leaf, which can be changed
+  leaves = new Map<number, Nd>(); // what if
+  comparing = false; // the orders side by side
   track: Track | null = null;
   known: Known | null = null;
   readonly whyNot: string;
@@ -25,7 +28,7 @@ export class State {
   constructor(readonly scene: Scene) {
     const count = scene.views.node.model.nodes.label.length;
     this.level = count <= FEW ? "node" : "function";
-    this.whyNot = this.timed ? refusal(scene.program) : "there are no adjoints; run.backward() gives them";
+    this.whyNot = this.timed ? refusal(scene.program, scene.point, scene.views.node.model.nodes.label) : "there are no adjoints; run.backward() gives them";
     this.retrack();
     this.go(this.track?.length ?? 0);
   }
@@ -53,12 +56,20 @@ export class State {
   }
 
   steps(order: string): Steps | null {
-    if (!this.timed || this.refused(order)) return null;
-    return this.changed?.orders[order] ?? (this.scene.timeline as { orders: Record<string, Steps> }).orders[order];
+    return this.timed && !this.refused(order) ? this.begins(order) : null;
+  }
+
+  /** The steps of an order; of a recursion that is refused the first ones, if there are any. */
+  private begins(order: string): Steps | null {
+    const found = (this.scene.timeline as { orders: Record<string, Steps | Refused> }).orders[order];
+    const steps = "refused" in found ? found.begins : found;
+    if (!steps) return null;
+    return this.changed ? this.changed.steps(order, steps) : steps;
   }
 
   paths(leaf: number): Paths | undefined {
-    return (this.changed?.paths ?? this.scene.paths)?.[leaf];
+    const found = this.scene.paths?.[leaf];
+    return found && this.changed ? this.changed.paths(leaf, found) : found;
   }
 
   /** Go to a moment of the track. */
@@ -76,11 +87,21 @@ export class State {
     this.go(atEnd ? this.track!.length : this.track!.ofStep(step));
   }
 
-  /** What if this leaf had another value? */
-  assume(leaf: number, value: number | null): void {
-    if (value === null) this.leaves.delete(leaf);
-    else this.leaves.set(leaf, value);
-    this.changed = this.leaves.size ? changed(this.scene, this.leaves) : null;
+  /** The value a leaf was given. */
+  given(leaf: number): Nd {
+    return constantOf(this.scene.point!.leaves[leaf]);
+  }
+
+  /** The value it has now. */
+  valueOf(leaf: number): Nd {
+    return this.leaves.get(leaf) ?? this.given(leaf);
+  }
+
+  /** What if this entry of a leaf had another value? */
+  assume(leaf: number, entry: number, value: number): void {
+    const { shape, data } = this.valueOf(leaf);
+    this.leaves.set(leaf, { shape, data: data.map((was, k) => (k === entry ? value : was)) });
+    this.changed = new Changed(this.scene, this.leaves);
     this.level = "node";
     this.retrack();
     this.go(this.moment);
@@ -93,9 +114,39 @@ export class State {
     this.go(this.moment);
   }
 
+  // -- the orders side by side ----------------------------------------------------------------
+
+  /** The orders that can stand beside each other. */
+  get orders(): string[] {
+    return this.timed ? Object.keys(ORDERS).filter((order) => this.begins(order)) : [];
+  }
+
+  /** Put the orders side by side, from the start of the backward pass; or show one alone again. */
+  compare(on: boolean): void {
+    if (on === this.comparing || !this.track) return;
+    const step = this.track.stepAt(this.moment);
+    const atEnd = this.moment === this.track.length;
+    this.comparing = on;
+    this.retrack();
+    this.go(on && atEnd ? this.track.start("backward") : this.track.ofStep(step));
+  }
+
+  /** The same at the same step in another order. */
+  inOrder(order: string): State {
+    const track = this.trackOf(order, false)!;
+    const moment = Math.min(this.moment, track.length);
+    return Object.assign(Object.create(this) as State, { order, track, moment, known: track.at(moment) });
+  }
+
+  private trackOf(order: string, sorted: boolean): Track | null {
+    const steps = this.begins(order);
+    return steps && new Track(this.scene, order, this.scene.views.node.model.nodes.label.length, steps, sorted);
+  }
+
   private retrack(): void {
-    const steps = this.steps(this.order);
-    const count = this.scene.views.node.model.nodes.label.length;
-    this.track = steps ? new Track(this.scene, this.order, count, steps) : null;
+    if (this.comparing) {
+      const tracks = this.orders.map((order) => this.trackOf(order, false)!);
+      this.track = tracks.reduce((longest, track) => (track.length > longest.length ? track : longest));
+    } else this.track = this.timed && !this.refused(this.order) ? this.trackOf(this.order, true) : null;
   }
 }

@@ -28,7 +28,12 @@ export class TimeBar {
       option.title = state.refused(order);
       orders.append(option);
     }
-    orders.addEventListener("change", () => { state.reorder(orders.value); this.changed(false); });
+    orders.append(new Option("side by side", "beside"));
+    orders.addEventListener("change", () => {
+      state.compare(orders.value === "beside");
+      if (!state.comparing) state.reorder(orders.value);
+      this.changed(false);
+    });
     byId("time").hidden = !state.track;
   }
 
@@ -63,31 +68,32 @@ export class TimeBar {
     this.changed(false);
   }
 
-  /** The moment that a link names: #step=7, #sort=3, &order=recursive, and &level=function. */
+  /** The moment that a link names: #step=7, #sort=3, &order=recursive, and &level=function; #compare&step=9. */
   follow(hash: string): boolean {
     const asked = new URLSearchParams(hash.slice(1));
     const order = asked.get("order");
     const level = asked.get("level");
     if (level && level in this.state.scene.views) this.state.level = level;
     if (!this.state.track) return false;
-    if (order && order in ORDERS && !this.state.refused(order)) this.state.reorder(order);
+    this.state.compare(asked.has("compare"));
+    if (order && order in ORDERS && !this.state.refused(order) && !this.state.comparing) this.state.reorder(order);
     const step = Number(asked.get("step") ?? NaN);
     const sort = Number(asked.get("sort") ?? NaN);
     if (Number.isInteger(step)) this.state.go(this.state.track.ofStep(step));
     else if (Number.isInteger(sort)) this.state.go(Math.min(sort, this.state.track.start("forward")));
-    else return false;
+    else return this.state.comparing;
     return true;
   }
 
   show(): void {
-    const { track, moment, order } = this.state;
+    const { track, moment, order, comparing } = this.state;
     if (!track) return;
     const playing = this.timer !== 0;
     byId("play").textContent = playing ? "❚❚" : "▶";
     byId("play").setAttribute("aria-label", playing ? "Pause" : "Play");
     this.scrub.max = String(track.length);
     this.scrub.value = String(moment);
-    byId<HTMLSelectElement>("order").value = order;
+    byId<HTMLSelectElement>("order").value = comparing ? "beside" : order;
     const sorted = track.start("forward");
     const step = track.stepAt(moment);
     const total = track.length - sorted;
@@ -96,7 +102,8 @@ export class TimeBar {
     this.scrub.setAttribute("aria-valuetext", said);
     this.phases();
     const level = this.state.level === this.opening ? "" : `&level=${this.state.level}`;
-    const where = `#${step > 0 ? `step=${step}` : `sort=${moment}`}${order === "sorted" ? "" : `&order=${order}`}${level}`;
+    const place = comparing ? `compare&step=${step}` : `${step > 0 ? `step=${step}` : `sort=${moment}`}${order === "sorted" ? "" : `&order=${order}`}`;
+    const where = `#${place}${level}`;
     if (!playing && location.hash !== where && (location.hash || level || moment < track.length)) history.replaceState(null, "", where);
   }
 

@@ -29,12 +29,10 @@ export interface Known {
 
 export class Track {
   readonly sort: Sort;
-  readonly steps: Steps;
 
-  constructor(scene: Scene, readonly order: string, private readonly count: number, steps?: Steps) {
-    const timeline = scene.timeline as { sort: Record<string, Sort>; orders: Record<string, Steps> };
-    this.sort = timeline.sort[METHOD[order]] ?? { kind: [], node: [] };
-    this.steps = steps ?? timeline.orders[order];
+  constructor(scene: Scene, readonly order: string, private readonly count: number, readonly steps: Steps, sorted = true) {
+    const timeline = scene.timeline as { sort: Record<string, Sort> };
+    this.sort = (sorted && timeline.sort[METHOD[order]]) || { kind: [], node: [] };
   }
 
   get length(): number {

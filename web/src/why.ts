@@ -1,8 +1,10 @@
 // The panel on the right: the step in words with its numbers, and why a node has the adjoint it has.
 
 import { arrayCard } from "./arrays";
-import { button, h, type Child } from "./dom";
-import { FLAG, type Piece } from "./model";
+import { besideCard } from "./beside";
+import { button, h, pieces, type Child } from "./dom";
+import { whatIf } from "./edit";
+import { FLAG } from "./model";
 import { brief, general, pretty } from "./numbers";
 import type { State } from "./state";
 import { finals, ORDERS, sentence } from "./timeline";
@@ -11,7 +13,8 @@ export interface Actions {
   select: (node: number) => void;
   point: (node: number) => void;
   path: (index: number) => void;
-  assume: (leaf: number, value: number | null) => void;
+  enter: (entry: number) => void;
+  assume: (leaf: number, entry: number, value: number) => void;
   forget: () => void;
 }
 
@@ -20,7 +23,7 @@ const GATES: Record<string, string> = {
   swaps: "swaps: times the other factor",
   routes: "routes: only to the input it chose",
 };
-const SORTING: Record<string, (label: string) => string> = {
+export const SORTING: Record<string, (label: string) => string> = {
   push: (v) => `${v} goes on the stack: what it needs comes first`,
   visited: (v) => `${v} has been here: it is not visited again`,
   backtrack: (v) => `back at ${v}: all it needs is placed`,
@@ -35,6 +38,7 @@ export function nowCard(state: State, actions: Actions): HTMLElement {
   const { known, track } = state;
   if (!known || !track) return h("section", "", h("p", "dim", untimed(state)));
   if (known.phase === "start") return h("section", "", h("h2", "", "beginning"), h("p", "dim", "Press play, or → for one step."));
+  if (state.comparing) return h("section", "", besideCard(state), comparison(state));
   if (known.phase === "sort") return sortCard(state, actions);
   const { said, reason } = sentence(known.lines[0]);
   const additions = known.lines.slice(1).map((line) => {
@@ -51,11 +55,6 @@ function untimed(state: State): string {
   if (timeline && "refused" in timeline) return `No steps: ${timeline.refused}.`;
   if (state.refused(state.order)) return state.refused(state.order);
   return stage === "structure" ? "The graph alone: a run of it has values." : "Values alone: run.backward() gives the adjoints.";
-}
-
-/** Text with its styles, as `graph.steps` has it. */
-function pieces(parts: Piece[]): Child[] {
-  return parts.map(([text, style]) => h("span", style, text));
 }
 
 function sortCard(state: State, actions: Actions): HTMLElement {
@@ -104,7 +103,8 @@ export function nodeCard(state: State, actions: Actions): HTMLElement {
     h("p", "dim", [nodes.op[v] ? "" : "leaf", nodes.dtype[v], nodes.shape[v]].filter(Boolean).join(" · ")),
   ];
   if (nodes.value[v]) facts.push(numberRow("value", nodes.value[v]));
-  if (arrays.value[v]) facts.push(arrayCard("values", "value", arrays.value[v]));
+  const edited = !nodes.op[v] && !state.whyNot && arrays.value[v]?.data; // the table of what if
+  if (arrays.value[v] && !edited) facts.push(arrayCard("values", "value", arrays.value[v]));
   if (state.nodes.model.stage === "backward") facts.push(numberRow("adjoint", nodes.adjoint[v] || "none"));
   if (arrays.adjoint[v]) facts.push(arrayCard("adjoints", "adjoint", arrays.adjoint[v]));
   if (nodes.status[v] && nodes.status[v] !== "value") facts.push(h("p", "note", nodes.status[v]));
@@ -112,7 +112,7 @@ export function nodeCard(state: State, actions: Actions): HTMLElement {
   if (nodes.flags[v] & (FLAG.value | FLAG.adjoint)) facts.push(h("p", "note wrong", "not finite"));
   if (nodes.gate[v]) facts.push(h("p", "dim", `gate ${GATES[nodes.gate[v]]}`));
   if (nodes.line[v] >= 0) facts.push(h("p", "dim", `${lines.file[nodes.line[v]]}:${lines.number[nodes.line[v]]}`));
-  return h("section", "", ...facts, sumOf(state, v, actions), whatIf(state, v, actions), pathList(state, v, actions));
+  return h("section", "", ...facts, whatIf(state, v, actions), sumOf(state, v, actions), pathList(state, v, actions));
 }
 
 function numberRow(which: string, text: string): HTMLElement {
@@ -167,25 +167,4 @@ function pathList(state: State, v: number, actions: Actions): HTMLElement | null
   });
   const count = found.count === "1" ? "one path" : `${found.count} paths, the heaviest first`;
   return h("div", "paths", h("h3", "", count), ...rows, !/(^|norm )0$/.test(found.rest) && h("p", "dim", `the others add ${pretty(found.rest)}`));
-}
-
-/** A leaf whose value can be changed. */
-function whatIf(state: State, v: number, actions: Actions): HTMLElement | null {
-  const { nodes } = state.nodes.model;
-  if (nodes.op[v] || state.scene.views.node.model.stage !== "backward") return null;
-  if (state.whyNot) return h("p", "dim", `What if: not here; ${state.whyNot}.`);
-  const original = Number(state.scene.views.node.model.nodes.number[v]);
-  const now = state.leaves.get(v) ?? original;
-  const reach = Math.max(2 * Math.abs(original), 2);
-  const field = h("input");
-  const slider = h("input");
-  Object.assign(field, { type: "number", step: "any", value: String(now), id: "what-if" });
-  Object.assign(slider, { type: "range", min: String(original - reach), max: String(original + reach), step: String(reach / 200), value: String(now), id: "what-if-slider" });
-  slider.setAttribute("aria-label", `value of ${nodes.label[v]}`);
-  for (const input of [field, slider]) input.addEventListener("input", () => {
-    const value = Number(input.value);
-    if (input.value !== "" && Number.isFinite(value)) actions.assume(v, Number(value.toPrecision(12)));
-  });
-  const label = h("label", "", `what if ${nodes.label[v]} = `, field);
-  return h("div", "what-if", label, slider, state.leaves.size > 0 && button("as it was", "", actions.forget));
 }

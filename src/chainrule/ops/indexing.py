@@ -269,6 +269,7 @@ gather = linear(
     spec=_index_spec,
     doc="x[index] for an index with arrays: `template` holds its static part.",
     lower=lambda b, x, *arrays, template: b.gather(x, arrays, template),
+    symbol="x[i]",
 )
 
 

@@ -209,6 +209,9 @@ def _paths(explanation: Explanation, names: _Names) -> Iterator[Styled]:
         rows.append([(f"the other {others}", "dim"), (number(rest), "adjoint")])
         rows[-1] += [(share, "dim"), ("", "dim")]
     yield from _aligned(rows)
+    if not whole and not all(map(_is_small, paths)):
+        yield [(f"  (×: ratios of norms; of more than {PULLS} entries along a path", "dim")]
+        yield [("  the derivatives are not written out one by one)", "dim")]
 
 
 def _covered(path: Path) -> str:

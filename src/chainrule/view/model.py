@@ -158,6 +158,8 @@ def model_of(subject: Graph | Run, arrays: bool = True) -> Model:
     line, lines = _lines(graph)
     nodes = graph.nodes
     ops = [None if n.is_leaf else n.op for n in nodes]
+    own = _named(graph)
+    names = {n: labels[n] for n, known in zip(nodes, own, strict=True) if known}
     with np.errstate(all="ignore"):
         flows = no_flows(graph) if run is None else flows_of(run)
         seen = _Seen(graph, run, arrays)
@@ -166,9 +168,9 @@ def model_of(subject: Graph | Run, arrays: bool = True) -> Model:
         name=shortened(graph.name),
         stage=seen.stage,
         label=list(labels.values()) if not nodes else [labels[n] for n in nodes],
-        named=_named(graph),
+        named=own,
         op=["" if op is None else op.name for op in ops],
-        symbol=["" if n.is_leaf else shortened(symbol_of(n)) for n in nodes],
+        symbol=["" if n.is_leaf else shortened(symbol_of(n, names)) for n in nodes],
         gate=["" if op is None else gates[op] for op in ops],
         shape=["several" if n.dtype == object else "×".join(map(str, n.shape)) for n in nodes],
         dtype=[n.dtype.name for n in nodes],

@@ -8,6 +8,9 @@ timeline   the steps of both passes: `timeline.py`; null without adjoints
 paths      the heaviest paths of each leaf: `timeline.py`; null without adjoints
 program    the graph as `graph.to_json()` has it, exact, to be evaluated again; null where an op
            is the user's own or the graph has more than FEW nodes
+point      {"leaves": per leaf, by its index as a string, its value, "seeds": per output that of its
+           adjoint}, written as constants are in `program`; null without adjoints, and where the
+           values of all nodes have more than ENTRIES numbers
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ import json
 from typing import Any
 
 from chainrule.core.graph import Graph
+from chainrule.core.parts import OBJECT
+from chainrule.core.serial import encode
 from chainrule.diff.run import Run
 from chainrule.errors import SerialisationError
 from chainrule.view.boxes import Box, boxes_of
@@ -25,6 +30,7 @@ from chainrule.view.model import Model, model_of
 from chainrule.view.timeline import FEW, paths, timeline
 
 LEVELS = ("line", "function", "file")
+ENTRIES = 20_000  # of all values together, up to which a page computes them anew
 
 
 def scene(subject: Graph | Run) -> dict[str, Any]:
@@ -41,7 +47,8 @@ def scene(subject: Graph | Run) -> dict[str, Any]:
         "levels": levels,
         "timeline": None if run is None else timeline(run),
         "paths": None if run is None else paths(run),
-        "program": _program(graph),
+        "program": program_of(graph),
+        "point": None if run is None else point_of(run),
     }
 
 
@@ -70,10 +77,23 @@ def _shown(model: Model) -> dict[str, Any]:
     return {"model": model.to_data(), "place": place}
 
 
-def _program(graph: Graph) -> Any:
+def program_of(graph: Graph) -> Any:
+    """The graph to be evaluated again, as described above."""
     if len(graph) > FEW:
         return None
     try:
         return json.loads(graph.to_json())
     except SerialisationError:
         return None
+
+
+def point_of(run: Run) -> Any:
+    """Where it was evaluated, as described above."""
+    graph = run.graph
+    if len(graph) > FEW or sum(n.size for n in graph.nodes if n.dtype != OBJECT) > ENTRIES:
+        return None
+    leaves = (*graph.leaves, *graph.captured)
+    return {
+        "leaves": {str(graph.index[leaf]): encode(run.value(leaf)) for leaf in leaves},
+        "seeds": [encode(seed) for seed in run.seeds(run.seed)],
+    }

@@ -7,11 +7,12 @@ wire along which no gradient flows is dashed; a dot marks where the parts of a s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
-from typing import Literal
+from typing import Any, Literal
 
 from chainrule.core.graph import Graph
+from chainrule.core.node import Node
 from chainrule.diff.run import Run
 from chainrule.errors import ArgumentError, GraphError
 from chainrule.view.boxes import (
@@ -24,6 +25,7 @@ from chainrule.view.boxes import (
     width_of,
 )
 from chainrule.view.collapse import Level, collapsed
+from chainrule.view.heavy import heavy_edges
 from chainrule.view.layout import Layout, route
 from chainrule.view.model import ADJOINT_NOT_FINITE, AT_KINK, VALUE_NOT_FINITE, Model, model_of
 from chainrule.view.scene import placed
@@ -35,25 +37,45 @@ MARGIN = 20.0
 FOOT = 26.0
 MANY, MOST = 250, 20_000  # nodes beyond which functions are drawn unless asked; are not drawn
 ARROW = 9.0
+HEAVY = ".chainrule .heavy { fill: none; stroke: var(--adjoint); }\n"
 
 
 def to_svg(
-    graph: Graph, run: Run | None = None, theme: Theme = "auto", level: Drawn | None = None
+    graph: Graph,
+    run: Run | None = None,
+    theme: Theme = "auto",
+    level: Drawn | None = None,
+    paths_to: int | str | Node | None = None,
 ) -> str:
     """The graph as SVG text; with a run also its values, and adjoints where it has them.
 
     `theme` is "light", "dark", or "auto": as the reader's system is.  `level` is what is drawn as
     one: a "node", all of a "line" of code, a "function" or a "file"; unless given, nodes where they
-    are few, else functions.
+    are few, else functions.  `paths_to` is an input, as `cr.explain` takes it for `wrt`: the
+    heaviest paths on which the gradient comes to it are drawn bold.
     """
     if run is not None and run.graph is not graph:
         raise GraphError("the run is one of another graph; pass one that graph.forward(…) gave")
-    return svg_of(levelled(model_of(graph if run is None else run), level), theme)
+    model = model_of(graph if run is None else run)
+    shown = levelled(model, level)
+    bold = {}
+    if paths_to is not None:
+        if run is None or not run.has_adjoints:
+            raise GraphError("paths_to needs a run with adjoints: call run.backward() first")
+        if shown is not model:
+            raise ArgumentError("paths_to: paths lead from node to node; draw them: level='node'")
+        bold = heavy_edges(run, paths_to)
+    return svg_of(shown, theme, bold)
 
 
-def run_svg(run: Run, theme: Theme = "auto", level: Drawn | None = None) -> str:
+def run_svg(
+    run: Run,
+    theme: Theme = "auto",
+    level: Drawn | None = None,
+    paths_to: int | str | Node | None = None,
+) -> str:
     """The graph with the values of this run, and adjoints where it has them: `graph.to_svg`."""
-    return to_svg(run.graph, run, theme, level)
+    return to_svg(run.graph, run, theme, level, paths_to)
 
 
 def notebook_svg(subject: Graph | Run) -> str:
@@ -78,14 +100,15 @@ def levelled(model: Model, level: Drawn | None) -> Model:
     return collapsed(model, level or "function")
 
 
-def svg_of(model: Model, theme: Theme = "auto") -> str:
-    """A model as SVG text."""
-    sheet = style(theme)
+def svg_of(model: Model, theme: Theme = "auto", bold: Mapping[int, float] | None = None) -> str:
+    """A model as SVG text; `bold` are the edges drawn so, and their share, 0 … 1."""
+    heavy = {e: 2 + 3.5 * min(share, 1.0) for e, share in (bold or {}).items()}
+    sheet = style(theme) + (HEAVY if heavy else "")
     boxes, made = placed(model)
-    legend = _legend(model)
+    legend = _legend(model) + ("   bold: the heaviest paths" if heavy else "")
     width = max(made.width + ARROW, width_of(legend, SMALL_LETTER)) + 2 * MARGIN
     height = made.height + 2 * MARGIN + FOOT
-    shared = _shared(model)
+    shared, bold_out = _shared(model), {model.parent[e] for e in heavy}
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chainrule" role="img" '
         f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">',
@@ -95,7 +118,12 @@ def svg_of(model: Model, theme: Theme = "auto") -> str:
         f'<rect class="ground" width="{width:.0f}" height="{height:.0f}" rx="8"/>',
         f'<g transform="translate({MARGIN:g} {MARGIN:g})">',
         *_wires(model, made, boxes),
-        *(part for k, box in enumerate(boxes) for part in _node(model, made, k, box, k in shared)),
+        *_heavy_wires(model, made, boxes, heavy),
+        *(
+            part
+            for k, box in enumerate(boxes)
+            for part in _node(model, made, k, box, k in shared, k in bold_out)
+        ),
         "</g>",
         f'<text class="dim small" x="{MARGIN:g}" y="{height - 12:.0f}">{_text(legend)}</text>',
         "</svg>",
@@ -173,9 +201,8 @@ def _shared(model: Model) -> set[int]:
 def _wires(model: Model, made: Layout, boxes: list[Box]) -> Iterator[str]:
     sides, farthest = _sides(model, made), _farthest(model, made)
     for e, (tail, head) in enumerate(zip(model.parent, model.child, strict=True)):
-        points = [*route(made, e, tail, head, float(made.x[tail]) + boxes[tail].width)]
-        x, y = points[-1]
-        points.append((x + boxes[head].lead + GATE / 2, y))  # the gate lies over its end
+        points = _points(made, boxes, e, tail, head)
+        x, y = points[-2]
         if (
             farthest[tail, model.flow[e]] != e
         ):  # the trunk is drawn with the wire that goes farthest
@@ -186,6 +213,25 @@ def _wires(model: Model, made: Layout, boxes: list[Box]) -> Iterator[str]:
         if local and sides[e]:
             y += sides[e]
             yield f'<text class="local" x="{x + 2:.1f}" y="{y:.1f}">{_text(local)}</text>'
+
+
+def _points(made: Layout, boxes: list[Box], e: int, tail: int, head: int) -> list[Any]:
+    """The course of a wire, from the end of its node into the gate, which lies over its end."""
+    points = [*route(made, e, tail, head, float(made.x[tail]) + boxes[tail].width)]
+    x, y = points[-1]
+    return [*points, (x + boxes[head].lead + GATE / 2, y)]
+
+
+def _heavy_wires(
+    model: Model, made: Layout, boxes: list[Box], heavy: Mapping[int, float]
+) -> Iterator[str]:
+    """Wires from gate to gate, over the thin ones; of a node's several the widest first."""
+    for e, width in sorted(heavy.items(), key=lambda pair: -pair[1]):
+        tail, head = model.parent[e], model.child[e]
+        points = _points(made, boxes, e, tail, head)
+        start = float(made.x[tail]) + boxes[tail].lead + boxes[tail].gate_width
+        points[0] = start, points[0][1]
+        yield f'<path class="heavy" stroke-width="{width:.1f}" d="{_curve(points)}"/>'
 
 
 def _farthest(model: Model, made: Layout) -> dict[tuple[int, bool], int]:
@@ -228,11 +274,12 @@ def _curve(points: list[tuple[float, float]]) -> str:
 # -- nodes ----------------------------------------------------------------------------------------
 
 
-def _node(model: Model, made: Layout, k: int, box: Box, shared: bool) -> Iterator[str]:
+def _node(model: Model, made: Layout, k: int, box: Box, shared: bool, bold: bool) -> Iterator[str]:
     x, y = float(made.x[k]) + box.lead, float(made.y[k])
     end = box.width - box.lead
     yield f'<g transform="translate({x:.1f} {y:.1f})"><title>{_text(_tip(model, k))}</title>'
-    yield f'<path class="stem" d="M{box.gate_width:.1f} 0H{end:.1f}"/>'
+    if not bold:  # the wire that leaves it is drawn from here
+        yield f'<path class="stem" d="M{box.gate_width:.1f} 0H{end:.1f}"/>'
     yield _gate(model, k, box) if box.gate else '<path class="dot" d="M0 -4h4v8h-4z"/>'
     left = box.gate_width + 6
     yield from _above(model, k, box, left)

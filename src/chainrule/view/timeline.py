@@ -8,7 +8,9 @@ of `graph.steps`; columns have one entry per step:
              "ready", "placed", "released".  A push puts its node on the stack and placed takes it
              off; ready appends to the queue and placed takes its first.  placed appends to the
              order.
-    orders   {"sorted": steps, "data-driven": steps, "recursive": steps or {"refused": why}}
+    orders   {"sorted": steps, "data-driven": steps, "recursive": steps, or where it would take more
+             than VISITS {"refused": why, "visits": how many edges it goes along, as text (10^18 is
+             that many or more), "begins": the forward steps and the first BEGINS backward}}
              kind      0 forward, 1 backward          node      whose step it is
              why       as `Step.why`                  wrong     "", "early", "again", "inherited"
              lines     per step its lines of text, each a list of [text, style]; joined they are
@@ -31,7 +33,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from itertools import pairwise
+from dataclasses import replace
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -43,7 +46,7 @@ from chainrule.explain.explanation import explain
 from chainrule.explain.flow import is_number
 from chainrule.explain.numbers import as_json
 from chainrule.explain.paths import Path
-from chainrule.explain.steps import ORDERS, Step
+from chainrule.explain.steps import COUNTED, ORDERS, Step, Steps
 from chainrule.explain.steps import steps as steps_of
 from chainrule.view.explanation import counted
 from chainrule.view.steps import Names
@@ -51,6 +54,7 @@ from chainrule.view.values import shown
 
 FEW = 2_000  # nodes of a graph whose steps are written out
 VISITS = 5_000  # of a recursion that is written out
+BEGINS = 500  # visits written out of one that is longer
 WORK = 200_000  # nodes looked at to find the paths of all leaves
 TOP = 5
 
@@ -60,16 +64,25 @@ def timeline(run: Run) -> dict[str, Any]:
     graph = run.graph
     if len(graph) > FEW:
         return {"refused": f"{len(graph):,} nodes; steps are shown of {FEW:,} at the most"}
-    names = Names(graph)
-    values = [run.value(leaf) for leaf in graph.leaves]
-    orders: dict[str, Any] = {}
-    for order in ORDERS:
-        try:
-            made = steps_of(graph, *values, order=order, seed=run.seed, limit=VISITS)
-            orders[order] = _columns(made, names, graph.index)
-        except ArgumentError as error:
-            orders[order] = {"refused": str(error)}
+    orders: dict[str, Any] = {order: _steps(run, order) for order in ORDERS}
     return {"sort": {method: _sort(run, method) for method in ("dfs", "kahn")}, "orders": orders}
+
+
+def _steps(run: Run, order: Any) -> dict[str, Any]:
+    graph, names = run.graph, Names(run.graph)
+    values = [run.value(leaf) for leaf in graph.leaves]
+    flat = replace(graph, inputs=None)  # which takes the values of its leaves one by one
+
+    def made(limit: int) -> Steps:
+        return steps_of(flat, *values, order=order, seed=run.seed, limit=limit)
+
+    try:
+        return _columns(made(VISITS), names, graph.index)
+    except ArgumentError as error:  # the recursion is too long
+        steps = made(COUNTED**2)
+        edges = steps.total - len(graph) - len(set(graph.outputs))
+        begins = _columns(islice(steps, len(graph) + BEGINS), names, graph.index)
+        return {"refused": str(error), "visits": str(min(edges, COUNTED)), "begins": begins}
 
 
 def _sort(run: Run, method: Any) -> dict[str, list[Any]]:
