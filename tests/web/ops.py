@@ -48,7 +48,7 @@ DOMAINS = {
 }
 PAIRS = ((2.0, 3.0), (-1.5, 0.5), (0.0, 2.0), (4.0, -2.5), (1.25, 1.25), (-3.0, -0.25))
 POWERS = ((2.0, 3.0), (0.5, -1.5), (0.0, 2.0), (1.7, 0.0), (9.0, 0.5), (-2.0, 3.0))
-GALLERY = ("softmax", "network", "lstm", "transformer", "unrolled", "gates", "trouble")
+GALLERY = ("softmax", "network", "lstm-step", "transformer", "lstm", "gates", "trouble")
 
 
 def known() -> list[str]:

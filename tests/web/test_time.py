@@ -166,9 +166,9 @@ def test_of_a_large_array_the_rows_around_the_entry_are_shown(opened):
 
 def test_a_square_of_the_picture_is_an_entry(opened):
     page = opened(ran("softmax"))
-    x, y = page.place("W")  # its name stands 4 pixels above the squares, of 5 pixels each
+    x, y = page.place("W")  # its name stands 4 pixels above the squares, of 8 pixels each
     zoom = page_scale(page)
-    page.page.mouse.click(x + 12.5 * zoom, y + (4 + 7.5) * zoom)
+    page.page.mouse.click(x + 20 * zoom, y + (4 + 12) * zoom)
     assert "W[1, 2]" in page.page.inner_text(".what-if label")
 
 
