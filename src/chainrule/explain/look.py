@@ -114,11 +114,11 @@ def _first_uses(
     owners = {node: name for name, rows in held.items() for node, _, _ in rows}
     firsts = {name: rows[0][0] for name, rows in held.items()}
     for node in graph.nodes:
-        of = {owners.get(parent) for parent in inputs_of(node)}
-        if len(of) == 1 and None not in of:
+        parents = inputs_of(node)
+        of = {owners[parent] for parent in parents if parent in owners}
+        if len(of) == 1 and all(parent in owners for parent in parents):
             owners[node] = of.pop()  # made of one layer alone: its transpose, its square
-            continue
-        for name in of - {None}:
+        for name in of:
             if firsts[name] in owners or heights[node] > heights[firsts[name]]:
                 firsts[name] = node
     return firsts
