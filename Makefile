@@ -44,7 +44,7 @@ bench: .venv/.bench ## run the benchmarks against the peers
 docs: .venv/.docs ## build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet
 
-web: ## build the explorer page from web/ (needs Node 20 or newer)
+web: ## build the explorer page and the view of training from web/ (needs Node 20 or newer)
 	cd web && npm install --no-save --no-audit --no-fund && npm test && npm run build
 
 clean: ## remove all that make has made

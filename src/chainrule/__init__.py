@@ -66,6 +66,7 @@ __all__ = [
     "Graph",
     "GraphError",
     "LinearAlgebraError",
+    "Live",
     "MutationError",
     "NeedsHistoryError",
     "NonFiniteGradient",
@@ -106,6 +107,7 @@ __all__ = [
 
 LATE = {  # imported when first asked for
     "Explanation": "chainrule.explain.explanation",
+    "Live": "chainrule.view.live",
     "check_grads": "chainrule.explain.check",
     "compile": "chainrule.run.compiled",
     "conditioning": "chainrule.explain.conditioning",

@@ -16,6 +16,7 @@ from chainrule.view.theme import DARK, LIGHT
 from tests.web.ops import FILE, WEB, WHOLE, cases, known
 
 PAGE = files("chainrule.view").joinpath("page.html").read_text(encoding="utf-8")
+TRAINING = files("chainrule.view").joinpath("training.js").read_text(encoding="utf-8")
 
 
 def digest(text):
@@ -37,14 +38,22 @@ def test_the_policy_allows_the_one_script_and_the_one_style():
     assert PAGE.index("Content-Security-Policy") < PAGE.index("<style>")
 
 
-def test_the_page_asks_for_nothing():
-    asking = PAGE.replace("http://www.w3.org/2000/svg", "")  # the name of a language
-    assert not re.search(r"https?:|\bfetch\(|XMLHttpRequest|WebSocket|\beval\(|innerHTML", asking)
+@pytest.mark.parametrize("built", [PAGE, TRAINING], ids=["page", "training"])
+def test_what_is_built_asks_for_nothing(built):
+    built = built.replace("http://www.w3.org/2000/svg", "")  # the name of SVG, which nobody opens
+    assert not re.search(r"https?:|\bfetch\(|XMLHttpRequest|WebSocket|\beval\(|innerHTML", built)
+
+
+def test_the_view_of_training_fits_into_a_page_and_is_small():
+    assert "</script" not in TRAINING
+    assert re.search(r"export\s*\{\s*\w+ as default\s*\};?\s*$", TRAINING)
+    assert len(TRAINING.encode()) < 30_000
 
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK])
-def test_the_colours_are_those_of_pictures(colours):
-    style = (WEB / "src" / "style.css").read_text(encoding="utf-8")
+@pytest.mark.parametrize("sheet", ["style.css", "training/style.css"])
+def test_the_colours_are_those_of_pictures(colours, sheet):
+    style = (WEB / "src" / sheet).read_text(encoding="utf-8")
     for name, colour in colours.items():
         assert f"--{name}: {colour};" in style
 
@@ -106,6 +115,12 @@ def node(*words, **env):
 def test_the_page_is_what_the_source_builds(tmp_path):
     node("vite", "build", OUT=str(tmp_path))
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == PAGE, "run `make web`"
+
+
+@needs_node
+def test_the_view_of_training_is_what_the_source_builds(tmp_path):
+    node("vite", "build", "--config", "training.config.js", OUT=str(tmp_path))
+    assert (tmp_path / "training.js").read_text(encoding="utf-8") == TRAINING, "run `make web`"
 
 
 @needs_node

@@ -104,7 +104,8 @@ export class TimeBar {
     const level = this.state.level === this.opening ? "" : `&level=${this.state.level}`;
     const place = comparing ? `compare&step=${step}` : `${step > 0 ? `step=${step}` : `sort=${moment}`}${order === "sorted" ? "" : `&order=${order}`}`;
     const where = `#${place}${level}`;
-    if (!playing && location.hash !== where && (location.hash || level || moment < track.length)) history.replaceState(null, "", where);
+    const linked = location.protocol !== "about:"; // a page in a notebook's frame has no address of its own
+    if (linked && !playing && location.hash !== where && (location.hash || level || moment < track.length)) history.replaceState(null, "", where);
   }
 
   private phases(): void {

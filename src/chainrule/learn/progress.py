@@ -1,12 +1,17 @@
-"""What is seen of a training run: a bar on a terminal, else one line per epoch, or nothing."""
+"""What is seen of a training run: a bar on a terminal, else lines; nothing; or a `Live` view."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from time import perf_counter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+import chainrule as cr
 from chainrule.learn.history import figure
+
+if TYPE_CHECKING:
+    from chainrule.learn.training import Point
 
 SHORTEST = 0.1  # seconds between two drawings of the bar
 WIDE = 100  # columns of a terminal, from which on there is room for examples per second
@@ -14,17 +19,26 @@ SHARE = 250  # drawing takes at most one part in so many of the time
 
 
 class Shown(Protocol):
-    """How a run is shown; `step` is called millions of times and does next to nothing."""
+    """How a run is shown; the first two are called millions of times and do next to nothing.
 
-    def start(self, epoch: int, position: int) -> None: ...
-    def step(self, rows: int, loss: float) -> None: ...
+    A step writes into the parameters: they may be read in `before` and `step`, not kept.
+    """
+
+    def before(self, parameters: Any, batch: Any) -> None: ...
+    def step(self, rows: int, loss: float, parameters: Any) -> None: ...
+    def start(self, point: Point) -> None: ...
     def epoch(self, record: dict[str, Any], seconds: float) -> None: ...
     def note(self, text: str) -> None: ...
-    def close(self) -> None: ...
+    def close(self, why: BaseException | None) -> None: ...
 
 
-def shown(progress: bool, epochs: int, count: int | None) -> Shown:
+def shown(
+    progress: bool | cr.Live, loss: Callable[..., Any], epochs: int, count: int | None
+) -> Shown:
     """How to show a run of so many epochs, each of `count` batches if that is known."""
+    if not isinstance(progress, bool) and isinstance(progress, cr.Live):
+        progress.watch(loss, epochs, count)
+        return progress
     if not progress:
         return Silent()
     from rich.console import Console
@@ -38,10 +52,13 @@ def shown(progress: bool, epochs: int, count: int | None) -> Shown:
 class Silent:
     """Nothing is shown."""
 
-    def start(self, epoch: int, position: int) -> None:
+    def before(self, parameters: Any, batch: Any) -> None:
         pass
 
-    def step(self, rows: int, loss: float) -> None:
+    def step(self, rows: int, loss: float, parameters: Any) -> None:
+        pass
+
+    def start(self, point: Point) -> None:
         pass
 
     def epoch(self, record: dict[str, Any], seconds: float) -> None:
@@ -50,7 +67,7 @@ class Silent:
     def note(self, text: str) -> None:
         pass
 
-    def close(self) -> None:
+    def close(self, why: BaseException | None) -> None:
         pass
 
 
@@ -60,7 +77,7 @@ class Lines(Silent):
     def __init__(self, epochs: int):
         self.epochs, self.rows = epochs, 0
 
-    def step(self, rows: int, loss: float) -> None:
+    def step(self, rows: int, loss: float, parameters: Any) -> None:
         self.rows += rows
 
     def epoch(self, record: dict[str, Any], seconds: float) -> None:
@@ -74,7 +91,7 @@ class Lines(Silent):
         sys.stderr.flush()
 
 
-class Bar:
+class Bar(Silent):
     """A bar with the loss, what was measured last, examples per second and the time left.
 
     It is drawn now and then, so seldom that drawing takes less than a hundredth of the time.
@@ -103,15 +120,15 @@ class Bar:
         self.loss = self.metrics = ""
         self.drawn: float | None = None
 
-    def start(self, epoch: int, position: int) -> None:
-        self.finished, self.number = epoch, min(epoch + 1, self.epochs)
-        self.done = epoch * (self.count or 0) + position
+    def start(self, point: Point) -> None:
+        self.finished, self.number = point.epoch, min(point.epoch + 1, self.epochs)
+        self.done = point.epoch * (self.count or 0) + point.position
         self.bar.start()
         self.next = perf_counter()
         self._draw()
         self.drawn = None  # the first step is compiled, which says nothing of the next
 
-    def step(self, rows: int, loss: float) -> None:
+    def step(self, rows: int, loss: float, parameters: Any) -> None:
         self.done += 1
         self.rows += rows
         if perf_counter() >= self.next:
@@ -127,7 +144,7 @@ class Bar:
     def note(self, text: str) -> None:
         self.bar.console.print(text, markup=False, highlight=False)
 
-    def close(self) -> None:
+    def close(self, why: BaseException | None) -> None:
         self._draw()
         self.bar.stop()
 

@@ -71,7 +71,7 @@ def train(
     accept: str | Collection[str] = (),
     callbacks: Iterable[Callback] = (),
     steps: int | None = None,
-    progress: bool = True,
+    progress: bool | cr.Live = True,
     seed: int = 0,
     keys: bool = False,
     compile: bool = True,
@@ -91,6 +91,7 @@ def train(
     - `keys`: the loss takes a key as its last argument, for dropout and other noise, drawn from
       `seed` and the number of the step; None where it is measured.
     - `callbacks`: each is called with the record of an epoch and the parameters; True ends the run.
+    - `progress`: a bar or lines, nothing (False), or a `cr.Live` that watches the run.
 
     The parameters passed in are not changed. Ctrl-C ends the run with what there is.
     """
@@ -122,7 +123,7 @@ def train(
         every=every,
         store=store,
         callbacks=tuple(callbacks),
-        shown=shown(progress, epochs, source.count),
+        shown=shown(progress, loss, epochs, source.count),
         point=start,
         keyed=seed + 1 if keys else None,
     )
@@ -163,18 +164,23 @@ class _Run:
 
     def to_the_end(self, resume: bool) -> Trained:
         resumed = self._resume(resume) if self.store else None
-        self.shown.start(self.point.epoch, self.point.position)
+        self.shown.start(self.point)
+        why: BaseException | None = None
         try:
             if resumed:
                 self.shown.note(resumed)
             while not self._is_over():
                 self._one_epoch()
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
+            why = interrupt
             if self.store and not _not_finite(self.point.parameters):
                 self.store.save(self.point)
             self.point = self.point._replace(stopped="interrupted")
+        except Exception as error:
+            why = error
+            raise
         finally:
-            self.shown.close()
+            self.shown.close(why)
         p = self.point
         best = p.best if p.best_epoch else p.parameters
         stopped = p.stopped or ("epochs" if p.epoch >= self.epochs else "patience")
@@ -211,6 +217,7 @@ class _Run:
         p = self.point
         if self.keyed is not None:
             batch = (*batch, cr.key((self.keyed << 64) + p.step))
+        self.shown.before(p.parameters, batch)
         parameters, state, value = self.step(p.parameters, p.state, *batch)
         loss, rows = float(value), rows_of(batch)
         if not isfinite(loss):
@@ -224,7 +231,7 @@ class _Run:
             rows=p.rows + rows,
             source=self.source.state(),
         )
-        self.shown.step(rows, loss)
+        self.shown.step(rows, loss, parameters)
         if self.every and self.point.step % self.every == 0:
             self._save()
 
