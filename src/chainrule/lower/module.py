@@ -44,6 +44,7 @@ from chainrule.lower.tape.code import tape_function
 from chainrule.lower.values.value import Value
 
 MOST_COPIES = 12
+MANY_STEPS = 100
 LONG = 100e-6  # seconds
 # Of a function of the table, a thread's memory and the number of a chunk: the bytes of the one, how
 # many there are of the other.
@@ -202,7 +203,7 @@ class _Writer:
             if text not in bodies:
                 name = bodies[text] = f"body{len(bodies)}"
                 lines += [text[0].replace("@(", f"@{name}(", 1), *text[1:]]
-            lines += code.step_lines(bodies[text])
+            lines += code.step_lines(bodies[text], len(self.codes) > MANY_STEPS)
         return lines
 
     def _seldom_inlined(self, maths: str) -> str:

@@ -56,9 +56,15 @@ class _Emitter(Folds):
         return levels
 
     def run(self) -> None:
-        taken = [v.args[0][0] for v in self.nest.body if v.params == "take"]
-        for value in {**{p.value: None for p in self._all_places()}, **dict.fromkeys(taken)}:
-            self._pointer(value)
+        offsets: dict[Value, set[int]] = {}
+        for place in self._all_places():
+            offsets.setdefault(place.value, set()).add(place.offset)
+        for v in self.nest.body:
+            if v.params == "take":
+                offsets.setdefault(v.args[0][0], set()).add(0)
+        for value, found in offsets.items():
+            # One offset is the caller's matter: slices of an array have their code in common.
+            self._pointer(value, min(found) if len(found) == 1 else 0)
         if 0 in self.nest.extents:
             for fold in self.nest.folds:
                 self._fill(fold)
@@ -314,7 +320,7 @@ class _Emitter(Folds):
     def _taken(self, v: Value, here: dict[Any, str], lanes: int) -> str:
         """Elements of an array in memory, each where its position says."""
         code, kind = self.code, KNOWN[v.dtype]
-        element, base = in_memory(kind), self.pointers[v.args[0][0]]
+        element, (base, _) = in_memory(kind), self.pointers[v.args[0][0]]
         at, align = self._operand(v, 1, here, lanes), v.dtype.itemsize
         if lanes == 1:
             pointer = code.put(f"getelementptr {element}, ptr {base}, i64 {at}")

@@ -43,23 +43,25 @@ class Lanes:
     def __init__(self, frame: Frame):
         self.frame = frame
         self.code = Code()
-        self.pointers: dict[Value, str] = {}
+        self.pointers: dict[Value, tuple[str, int]] = {}
         self.index: list[str] = []
 
-    def _pointer(self, value: Value) -> None:
-        self.pointers[value] = self.frame.pointer(self.code, value)
+    def _pointer(self, value: Value, first: int) -> None:
+        """The address of an element of a value, from which places in it are counted."""
+        bytes_on = first * value.dtype.itemsize
+        self.pointers[value] = self.frame.pointer(self.code, value, bytes_on), first
 
     def _address(self, place: Place, at: str) -> str:
         """The address of the first lane."""
         code = self.code
-        total = str(place.offset) if place.offset else ""
+        pointer, first = self.pointers[place.value]
+        total = str(place.offset - first) if place.offset != first else ""
         indices = [*self.index, at][: len(place.strides)]
         for i, stride in zip(indices, place.strides, strict=False):
             if not stride or i == "0":
                 continue
             term = i if stride == 1 else code.put(f"mul i64 {i}, {stride}")
             total = term if not total else code.put(f"add i64 {total}, {term}")
-        pointer = self.pointers[place.value]
         element = in_memory(KNOWN[place.value.dtype])
         return (
             code.put(f"getelementptr {element}, ptr {pointer}, i64 {total}") if total else pointer

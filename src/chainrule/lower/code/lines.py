@@ -130,17 +130,20 @@ class Code:
         parameters = [*(f"ptr %p{i}" for i in range(len(self.operands))), "i64 %row", "i64 %chunk"]
         self.as_function("", ", ".join(parameters))
 
-    def step_lines(self, body: str) -> list[str]:
-        """The function of a step: of the table, and which rows it is about."""
+    def step_lines(self, body: str, quickly: bool) -> list[str]:
+        """The function of a step: of the table, and which rows it is about.
+
+        `quickly` leaves it as it is: it only finds the operands, and there are many of its kind.
+        """
         step = Code()
         given = [*(f"ptr {o}" for o in self.operands), "i64 %row", "i64 %chunk"]
         step.lines = [*self.outside, f"  call void @{body}({', '.join(given)})"]
-        step.as_function(self.name, STEP)
+        step.as_function(self.name, STEP, "noinline optnone nounwind" if quickly else "nounwind")
         return step.lines
 
-    def as_function(self, name: str, parameters: str) -> None:
+    def as_function(self, name: str, parameters: str, how: str = "nounwind") -> None:
         """Make the lines the body of a function of the module."""
-        head = f"define internal void @{name}({parameters}) nounwind {{"
+        head = f"define internal void @{name}({parameters}) {how} {{"
         self.lines = [head, "entry:", *self.taken, *self.lines, "  ret void", "}", ""]
 
     def type(self, kind: str, lanes: int) -> str:
