@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from chainrule.view.theme import DARK, LIGHT
+from tests.web import layouts
 from tests.web.ops import FILE, WEB, cases, known
 
 PAGE = files("chainrule.view").joinpath("page.html").read_text(encoding="utf-8")
@@ -67,6 +68,11 @@ def test_the_evaluator_is_checked_against_what_python_computes_today(name):
         for column in ("values", "adjoints"):
             assert [x is None for x in a[column]] == [x is None for x in b[column]]
             np.testing.assert_allclose(numbers(a[column]), numbers(b[column]), rtol=1e-13)
+
+
+def test_the_layout_is_checked_against_where_python_puts_boxes_today():
+    written = json.loads(layouts.FILE.read_text(encoding="utf-8"))
+    assert written == json.loads(layouts.text()), "run python -m tests.web.layouts"
 
 
 def cases_of(name, made={}):  # noqa: B006 - computed once

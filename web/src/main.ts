@@ -5,10 +5,12 @@ import { Camera } from "./camera";
 import { Code } from "./code";
 import { byId, h } from "./dom";
 import { Picture } from "./draw";
-import { frameOf, shownAs } from "./frame";
+import { frameOf, hits, shownAs } from "./frame";
 import { keys } from "./keys";
 import { read, type View } from "./model";
+import { Opening } from "./opening";
 import { drawOverview } from "./overview";
+import { panelAt } from "./panels";
 import { pointer } from "./pointer";
 import { State } from "./state";
 import { colours, toggle } from "./theme";
@@ -20,17 +22,19 @@ const MARGIN = 56; // pixels around the drawing
 const LEGIBLE = 0.55; // of the scale, below which numbers cannot be read
 const UNREADABLE = 0.3; // below which a page does not open
 const SIDES: Record<string, number> = { code: 270, why: 350 };
-const LEVELS: Record<string, string> = { node: "every node", line: "by line", function: "by function", file: "by file" };
+const LEVELS: Record<string, string> = { node: "every node", group: "in groups" };
 
 class Page {
   readonly state = new State(read(byId("scene").textContent!));
   readonly camera = new Camera();
   readonly canvas = byId<HTMLCanvasElement>("graph");
   private readonly context = this.canvas.getContext("2d")!;
+  readonly opening = new Opening(this);
   private readonly code: Code;
   private readonly time: TimeBar;
-  private picture = new Picture(this.state.view);
   private drawn: View = this.state.view;
+  private picture = this.pictureOf(this.drawn);
+  private later = 0;
   private started = -Infinity;
   private waiting = false;
   private all = 0; // the scale at which the reader sees all of it
@@ -40,6 +44,7 @@ class Page {
     path: (index) => { this.state.path = index; this.changed(); },
     assume: (leaf, value) => { this.state.assume(leaf, value); this.changed(); },
     forget: () => { this.state.forget(); this.changed(); },
+    toggle: (group) => this.opening.toggle(group),
   };
 
   constructor() {
@@ -56,7 +61,12 @@ class Page {
     new ResizeObserver(() => this.resize()).observe(byId("stage"));
     addEventListener("resize", () => this.arrange());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-    addEventListener("hashchange", () => { if (this.time.follow(location.hash)) { this.follow(); this.changed(); } });
+    addEventListener("hashchange", () => {
+      const opened = this.state.follow(location.hash);
+      if (opened) this.fit();
+      if (this.time.follow(location.hash) || opened) { this.follow(); this.changed(); }
+    });
+    this.state.follow(location.hash);
     this.time.follow(location.hash);
     this.arrange();
     this.resize();
@@ -65,9 +75,17 @@ class Page {
 
   /** Show a node: its card, its line, its paths. */
   select(node: number): void {
-    this.state.selected = node;
-    this.state.path = -1;
+    this.state.select(node);
     this.changed();
+  }
+
+  /** Select a thing of the tree: a node, or a group, open or closed. */
+  choose(item: number): void {
+    if (item >= 0) this.select(item);
+    else {
+      this.state.choose(~item);
+      this.changed();
+    }
   }
 
   /** A drawing that is wide and low stands above the panels instead of between them. */
@@ -108,6 +126,10 @@ class Page {
 
   /** Bring a node into view. */
   jump(node: number): void {
+    if (this.state.level === "group") {
+      this.state.scene.tree.reveal(node);
+      this.state.refold();
+    }
     const { place } = this.state.view;
     const v = shownAs(this.state, node);
     this.camera.scale = Math.max(this.camera.scale, 1);
@@ -115,14 +137,18 @@ class Page {
     this.select(node);
   }
 
-  nodeAt(px: number, py: number): number {
-    const v = this.picture.at(...this.camera.point(px, py));
-    const { group } = this.state.view;
-    return v >= 0 && group ? group.lastIndexOf(v) : v;
+  /** The node or group (~group) at a point of the canvas, or null. */
+  itemAt(px: number, py: number): number | null {
+    const point = this.camera.point(px, py);
+    const v = this.picture.at(...point);
+    if (v >= 0) return this.state.view.folds?.items[v] ?? v;
+    const panel = panelAt(this.state.view, ...point);
+    return panel < 0 ? null : ~panel;
   }
 
   relevel(level: string): void {
     this.state.level = level;
+    this.state.chosen = -1;
     this.arrange();
     this.resize();
     this.fit();
@@ -172,7 +198,10 @@ class Page {
   private described(): string {
     const { nodes, leaves, outputs } = this.state.nodes.model;
     const said = (v: number) => `${nodes.label[v]} ${nodes.value[v]}${nodes.adjoint[v] ? `, adjoint ${nodes.adjoint[v]}` : ""}`;
-    return `Graph of ${nodes.label.length} nodes. Result ${outputs.slice(0, 8).map(said).join("; ")}. Leaves ${leaves.slice(0, 20).map(said).join("; ")}.`;
+    const { folds } = this.state.view;
+    const { groups, open } = this.state.scene.tree;
+    const things = folds?.walk.slice(0, 30).map((item) => (item >= 0 ? nodes.label[item] : `${groups.name[~item]}, ${open.has(~item) ? "open" : "closed"} group`));
+    return `${things ? `In groups: ${things.join("; ")}. ` : ""}Graph of ${nodes.label.length} nodes. Result ${outputs.slice(0, 8).map(said).join("; ")}. Leaves ${leaves.slice(0, 20).map(said).join("; ")}.`;
   }
 
   private move(): void {
@@ -185,15 +214,25 @@ class Page {
     requestAnimationFrame((now) => {
       this.waiting = false;
       if (this.drawn !== this.state.view) {
-        this.picture = new Picture(this.state.view);
         this.drawn = this.state.view;
+        this.picture = this.pictureOf(this.drawn);
       }
       const part = Math.min(Math.max((now - this.started) / MOVE, 0), 1);
       const palette = colours();
-      this.picture.draw(this.context, this.camera, devicePixelRatio, palette, frameOf(this.state, part));
+      const frame = frameOf(this.state, part);
+      const sliding = this.opening.slide(frame, now);
+      this.picture.draw(this.context, this.camera, devicePixelRatio, palette, frame);
       drawOverview(this.context, this.state.view, this.camera, devicePixelRatio, palette);
-      if (part < 1) this.draw();
+      if (part < 1 || sliding) this.draw();
     });
+  }
+
+  private pictureOf(view: View): Picture {
+    const again = (after: number) => {
+      clearTimeout(this.later);
+      this.later = window.setTimeout(() => this.draw(), after);
+    };
+    return new Picture(view, again, (group) => this.state.scene.tree.groups.name[group]);
   }
 
   private resize(): void {
@@ -205,7 +244,7 @@ class Page {
     this.canvas.height = Math.round(box.height * devicePixelRatio);
     if (first || this.camera.scale === this.all) {
       this.fit();
-      if (this.camera.scale < UNREADABLE && this.state.level === "node") this.follow();
+      if (this.camera.scale < UNREADABLE) this.follow();
     } else this.camera.centre(x, y);
     this.draw();
   }
@@ -232,7 +271,7 @@ class Page {
     const bad = model.nodes.flags.findIndex((flags) => flags & 3);
     byId("trouble").hidden = bad < 0;
     byId("trouble").textContent = "not finite: jump";
-    press("trouble", () => { this.state.level = "node"; this.jump(bad); });
+    press("trouble", () => this.jump(bad));
     byId("legend").textContent = legend(this.state);
   }
 
@@ -243,11 +282,8 @@ class Page {
   }
 
   private firstHit(): void {
-    const hits = frameOf(this.state, 1).found;
-    const first = hits ? [...hits][0] : undefined;
-    if (first === undefined) return;
-    const { group } = this.state.view;
-    this.jump(group ? group.lastIndexOf(first) : first);
+    const first = hits(this.state)?.[0];
+    if (first !== undefined) this.jump(first);
   }
 }
 

@@ -36,12 +36,13 @@ export function pointer(page: Page): void {
   });
   canvas.addEventListener("pointerup", (event) => {
     down.delete(event.pointerId);
-    if (moved <= CLICK && !overview(page, event)) page.select(under(page, event));
+    if (moved <= CLICK && !overview(page, event)) click(page, event);
   });
   canvas.addEventListener("pointercancel", (event) => down.delete(event.pointerId));
   canvas.addEventListener("pointerleave", () => { byId("tip").hidden = true; page.actions.point(-1); });
   canvas.addEventListener("dblclick", (event) => {
-    if (page.state.view.group && under(page, event) >= 0) page.relevel("node");
+    const item = under(page, event);
+    if (item !== null && item < 0 && !onTriangle(page, event, item)) page.opening.toggle(~item);
   });
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
@@ -51,9 +52,22 @@ export function pointer(page: Page): void {
   }, { passive: false });
 }
 
-function under(page: Page, event: MouseEvent): number {
+function under(page: Page, event: MouseEvent): number | null {
   const box = page.canvas.getBoundingClientRect();
-  return page.nodeAt(event.clientX - box.x, event.clientY - box.y);
+  return page.itemAt(event.clientX - box.x, event.clientY - box.y);
+}
+
+function onTriangle(page: Page, event: MouseEvent, item: number): boolean {
+  const box = page.canvas.getBoundingClientRect();
+  return page.opening.onTriangle(event.clientX - box.x, event.clientY - box.y, ~item);
+}
+
+/** A click selects; one on the triangle of a group opens or closes it. */
+function click(page: Page, event: MouseEvent): void {
+  const item = under(page, event);
+  if (item !== null && item < 0 && onTriangle(page, event, item)) page.opening.toggle(~item);
+  else if (item === null) page.select(-1);
+  else page.choose(item);
 }
 
 /** A click on the overview goes there. */
@@ -70,20 +84,32 @@ function overview(page: Page, event: MouseEvent): boolean {
 
 /** Say what is under the pointer. */
 function hover(page: Page, event: PointerEvent): void {
-  const v = under(page, event);
+  const item = under(page, event);
   const tip = byId("tip");
-  page.canvas.classList.toggle("over", v >= 0);
-  if (v !== page.state.hovered) page.actions.point(v);
-  tip.hidden = v < 0 || event.pointerType === "touch";
+  const v = item ?? -1;
+  page.canvas.classList.toggle("over", item !== null);
+  const { tree } = page.state.scene;
+  const pointed = v >= 0 || item === null ? v : tree.open.has(~v) ? -1 : tree.sample(~v);
+  if (pointed !== page.state.hovered) page.actions.point(pointed);
+  tip.hidden = item === null || event.pointerType === "touch";
   if (tip.hidden) return;
-  const { nodes, lines } = page.state.nodes.model;
-  const line = nodes.line[v];
-  tip.textContent = [
-    `${nodes.label[v]}${nodes.call[v] ? ` = ${nodes.call[v]}` : ""}`,
-    `${nodes.dtype[v]} ${nodes.shape[v]}`.trim(),
-    line >= 0 ? `${lines.file[line]}:${lines.number[line]}` : "",
-  ].filter(Boolean).map(pretty).join(" · ");
+  tip.textContent = (v < 0 ? groupTip(page, ~v) : nodeTip(page, v)).filter(Boolean).map(pretty).join(" · ");
   const box = page.canvas.getBoundingClientRect();
   tip.style.left = `${Math.min(event.clientX - box.x + 14, Math.max(box.width - tip.offsetWidth - 8, 0))}px`;
   tip.style.top = `${event.clientY - box.y + 18}px`;
+}
+
+function nodeTip(page: Page, v: number): string[] {
+  const { nodes, lines } = page.state.nodes.model;
+  const line = nodes.line[v];
+  return [
+    `${nodes.label[v]}${nodes.call[v] ? ` = ${nodes.call[v]}` : ""}`,
+    `${nodes.dtype[v]} ${nodes.shape[v]}`.trim(),
+    line >= 0 ? `${lines.file[line]}:${lines.number[line]}` : "",
+  ];
+}
+
+function groupTip(page: Page, group: number): string[] {
+  const { groups, count, open } = page.state.scene.tree;
+  return [groups.name[group], `${count[group].toLocaleString("en")} nodes`, open.has(group) ? "double-click closes it" : "double-click opens it"];
 }

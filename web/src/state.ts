@@ -1,6 +1,7 @@
 // What the reader has chosen, and what follows from it; whoever shows something asks here.
 
 import { refusal } from "./evaluate";
+import { folded } from "./folded";
 import type { Paths, Scene, Steps, View } from "./model";
 import { Track, type Known } from "./timeline";
 import { changed, type Changed } from "./whatif";
@@ -12,6 +13,7 @@ export class State {
   order = "sorted";
   moment = 0;
   selected = -1;
+  chosen = -1; // the group that is selected
   hovered = -1;
   lines: number[] = []; // of the code that are pointed at
   path = -1; // which of the selected leaf's paths is shown; -1 is all
@@ -20,11 +22,16 @@ export class State {
   track: Track | null = null;
   known: Known | null = null;
   readonly whyNot: string;
+  private readonly first: string; // the groups that are open at first
+  private readonly few: boolean; // whether at first every node is drawn
   private changed: Changed | null = null;
+  private folds: View | null = null;
 
   constructor(readonly scene: Scene) {
     const count = scene.views.node.model.nodes.label.length;
-    this.level = count <= FEW ? "node" : "function";
+    this.first = scene.tree.link;
+    this.few = count <= FEW;
+    this.level = this.few ? "node" : "group";
     this.whyNot = this.timed ? refusal(scene.program) : "there are no adjoints; run.backward() gives them";
     this.retrack();
     this.go(this.track?.length ?? 0);
@@ -44,7 +51,37 @@ export class State {
   }
 
   get view(): View {
-    return this.level === "node" ? this.nodes : this.scene.views[this.level];
+    if (this.level === "node") return this.nodes;
+    return (this.folds ??= folded(this.nodes, this.scene.tree));
+  }
+
+  select(node: number): void {
+    [this.selected, this.chosen, this.path] = [node, -1, -1];
+  }
+
+  choose(group: number): void {
+    [this.selected, this.chosen, this.path] = [-1, group, -1];
+  }
+
+  /** What a link says of open groups: "" where they are as at first. */
+  get link(): string {
+    const { link } = this.scene.tree;
+    return this.level === "group" && (this.few || link !== this.first) ? `open=${link}` : "";
+  }
+
+  /** Open the groups that a link names, #open=3.7; whether it names any. */
+  follow(hash: string): boolean {
+    const open = new URLSearchParams(hash.slice(1)).get("open");
+    if (open === null || (this.level === "group" && open === this.scene.tree.link)) return false;
+    this.scene.tree.link = open;
+    this.level = "group";
+    this.refold();
+    return true;
+  }
+
+  /** The groups that are open have changed, or the numbers in them. */
+  refold(): void {
+    this.folds = null;
   }
 
   /** The view of single nodes, at the point that is looked at. */
@@ -81,7 +118,7 @@ export class State {
     if (value === null) this.leaves.delete(leaf);
     else this.leaves.set(leaf, value);
     this.changed = this.leaves.size ? changed(this.scene, this.leaves) : null;
-    this.level = "node";
+    this.refold();
     this.retrack();
     this.go(this.moment);
   }
@@ -89,6 +126,7 @@ export class State {
   forget(): void {
     this.leaves.clear();
     this.changed = null;
+    this.refold();
     this.retrack();
     this.go(this.moment);
   }

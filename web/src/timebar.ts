@@ -76,8 +76,11 @@ export class TimeBar {
   }
 
   show(): void {
-    const { track, moment, order } = this.state;
-    if (!track) return;
+    const { track, moment, order, link } = this.state;
+    if (!track) {
+      if (link !== location.hash.slice(1) && (link || location.hash.includes("open="))) history.replaceState(null, "", `#${link}`);
+      return;
+    }
     const playing = this.timer !== 0;
     byId("play").textContent = playing ? "❚❚" : "▶";
     byId("play").setAttribute("aria-label", playing ? "Pause" : "Play");
@@ -91,8 +94,8 @@ export class TimeBar {
     byId("step").textContent = said;
     this.scrub.setAttribute("aria-valuetext", said);
     this.phases();
-    const where = `#${step > 0 ? `step=${step}` : `sort=${moment}`}${order === "sorted" ? "" : `&order=${order}`}`;
-    if (!playing && location.hash !== where && (location.hash || moment < track.length)) history.replaceState(null, "", where);
+    const where = `#${[step > 0 ? `step=${step}` : `sort=${moment}`, order !== "sorted" && `order=${order}`, link].filter(Boolean).join("&")}`;
+    if (!playing && location.hash !== where && (location.hash || link || moment < track.length)) history.replaceState(null, "", where);
   }
 
   private phases(): void {
