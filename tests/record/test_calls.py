@@ -1,5 +1,7 @@
 """Calls: which call of user code made each node, known by its own frame."""
 
+import contextvars
+import threading
 import weakref
 
 import numpy as np
@@ -65,6 +67,20 @@ def test_frames_of_numpy_and_of_the_library_are_no_calls():
 def test_a_function_that_is_no_user_code_has_no_call():
     graph = cr.trace(np.sin, 1.0)
     assert graph.calls.call == (-1,)
+
+
+def test_in_another_thread_there_is_no_caller():
+    def f(x):
+        y = np.sin(np.linalg.norm(x))
+        made = []
+        here = contextvars.copy_context()
+        thread = threading.Thread(target=here.run, args=(lambda: made.append(np.cos(y)),))
+        thread.start()
+        thread.join()
+        return made[0] * 2.0
+
+    found = paths(cr.trace(f, np.array([1.0, 2.0])))
+    assert found[-3:] == [("sin", "f"), ("cos",), ("multiply", "f")]
 
 
 class Held:

@@ -16,6 +16,8 @@ import numpy as np
 
 from chainrule.diff.run import Run, recorded_run
 
+# Closed groups; every node, seen from far away; and seen from where numbers can be read.
+FORMS = ("in groups", "all nodes", "nodes, close")
 LAYERS = {10_000: 13, 100_000: 128}  # of 16 units: so many nodes, within a few in a hundred
 
 # Milliseconds from the start until there is a first picture.
@@ -34,7 +36,7 @@ FRAMES = """async (how) => {
   const took = [];
   for (let k = 1; k <= 40; k++) {
     const start = performance.now();
-    const turn = { deltaY: k % 8 < 4 ? -60 : 60, clientX: x, clientY: y, cancelable: true };
+    const turn = { deltaY: k % 8 < 4 ? 120 : -120, clientX: x, clientY: y, cancelable: true };
     if (how === "pan") canvas.dispatchEvent(new PointerEvent("pointermove", at(k % 20)));
     else canvas.dispatchEvent(new WheelEvent("wheel", turn));
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -67,13 +69,16 @@ def network(nodes: int) -> Run:
     return recorded_run(net, rng.normal(size=16).tolist(), weights).backward()
 
 
-def taken(page: Any, path: Path, level: str) -> Taken:
-    """Open a page, and pan and zoom it in one of its forms: "group" or "node"."""
+def taken(page: Any, path: Path, form: str) -> Taken:
+    """Open a page, and pan and zoom it in one of the FORMS."""
     page.goto("about:blank")
     page.goto(path.as_uri())
     opened = page.evaluate(OPENED)
-    page.select_option("#level", level)
-    page.wait_for_timeout(3000 if level == "node" else 200)
+    page.select_option("#level", "group" if form == "in groups" else "node")
+    page.wait_for_timeout(1000)
+    if form == "all nodes":
+        page.click("#fit")
+        page.wait_for_timeout(2000)
     frames = {how: page.evaluate(FRAMES, how) for how in ("pan", "zoom")}
     middle, late = (len(frames["pan"]) * part // 100 for part in (50, 95))
     ends = {how: (took[middle], took[late]) for how, took in frames.items()}
@@ -105,12 +110,12 @@ def main(target: Path) -> None:
             start = perf_counter()
             path = run.explore(Path(folder) / f"{nodes}.html")
             wrote = perf_counter() - start
-            for level, said in (("group", "in groups"), ("node", "every node")):
+            for form in FORMS:
                 page = browser.new_page(viewport={"width": 1280, "height": 800})
-                found = taken(page, path, level)
+                found = taken(page, path, form)
                 page.close()
                 lines.append(
-                    f"| {len(run.graph):,} | {said} | {path.stat().st_size / 1e6:.1f} MB | "
+                    f"| {len(run.graph):,} | {form} | {path.stat().st_size / 1e6:.1f} MB | "
                     f"{wrote:.1f} s | {found.opened:.0f} ms | "
                     f"{found.pan[0]:.1f}, {found.pan[1]:.1f} | "
                     f"{found.zoom[0]:.1f}, {found.zoom[1]:.1f} |"

@@ -26,23 +26,32 @@ class CallLog:
         self.code: list[CodeType] = []
         self.live: list[FrameType] = [bottom]
         self.number: dict[FrameType, int] = {bottom: -1}
+        self.depth = 2
 
     def note(self, node: Node) -> None:
-        """A node was just made, two calls above."""
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None and frame not in self.number and _is_ours(frame):
-            frame = frame.f_back
-        if frame is not self.live[-1]:
-            self._enter(frame)
+        """A node was just made, two calls above.
+
+        Most often that is in the function that made the last one, as many calls above.  To look
+        there first spares the frames in between: each that is looked at costs 0.3 µs.
+        """
+        try:
+            frame = sys._getframe(self.depth)
+        except ValueError:  # a thread of its own, which is not called from that far
+            frame = self.live[0]
+        same = frame.f_lasti == node.lasti and frame.f_code is node.code
+        if frame is not self.live[-1] or not same:
+            self._enter(sys._getframe(2))
         self.nodes.append(node)
         self.call.append(self.number[self.live[-1]])
 
     def _enter(self, frame: FrameType | None) -> None:
-        fresh = []
+        fresh: list[FrameType] = []
+        self.depth = 2
         while frame is not None and frame not in self.number:
             if not _is_ours(frame):
                 fresh.append(frame)
             frame = frame.f_back
+            self.depth += not fresh
         if frame is None:  # another thread: who called is not known
             fresh, frame = [], self.live[0]
         while self.live[-1] is not frame:

@@ -19,6 +19,7 @@ import inspect
 import linecache
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from types import CodeType
 from typing import Any
 
@@ -221,21 +222,21 @@ def _shortened(items: list[Any], model: Model) -> list[Any]:
 
 
 def _lines(items: list[Any], model: Model) -> list[Any]:
-    found: list[Any] = []
-    for item in items:
-        last = found[-1] if found else None
-        line = model.line[item] if isinstance(item, int) else -1
-        if line >= 0 and isinstance(last, Group) and last.kind == "line" and last.name == str(line):
-            last.items.append(item)
-        else:
-            found.append(Group("line", str(line), [item]) if line >= 0 else item)
+    """Nodes of one line after each other as one group, unless that is all there is."""
+
+    def place(item: Any) -> Any:
+        line = model.lines[model.line[item]] if isinstance(item, int) else None
+        return item if line is None or model.line[item] < 0 else (line.file, line.number)
+
+    found = [list(same) for _, same in groupby(items, place)]
     if len(found) == 1:
         return items
-    for group in found:
-        if isinstance(group, Group) and group.kind == "line":
-            group.name = _line_text(group.items, model)
-            group.items = _parts(group.items, _numbered)
-    return [_lone(item) for item in found]
+    return [
+        same[0]
+        if len(same) == 1
+        else Group("line", _line_text(same, model), _parts(same, _numbered))
+        for same in found
+    ]
 
 
 def _parts(items: list[Any], name: Any, kind: str = "part") -> list[Any]:
