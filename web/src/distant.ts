@@ -3,6 +3,7 @@
 
 import type { Camera } from "./camera";
 import type { Frame } from "./draw";
+import { put } from "./extents";
 import { FLAG, type View } from "./model";
 import type { Colours } from "./theme";
 import { trace, type Point } from "./wires";
@@ -53,16 +54,17 @@ export class Distant {
     const { model, place, farthest, folds } = view;
     const { parent, child } = model.edges;
     this.ends = new Float32Array(4 * (folds?.segments ?? parent).length);
-    folds?.segments.forEach(({ route }, k) => this.ends.set([...route[0], ...route.at(-1)!], 4 * k));
+    folds?.segments.forEach(({ route }, k) => put(this.ends, k, ...route[0], ...route.at(-1)!));
     if (folds) return;
     for (let e = 0; e < parent.length; e++) {
-      const [tail, head] = [parent[e], child[e]];
+      const tail = parent[e];
+      const head = child[e];
       const span = place.layer[head] - place.layer[tail];
       const trunk = !farthest.has(e) && span > 1 && place.first[tail] >= 0;
       // One that leaves a trunk on the way is drawn from there.
       const x = trunk ? place.end[place.layer[head] - 1] : place.x[tail] + place.wide[tail];
       const y = trunk ? place.places[place.first[tail] + span - 2] : place.y[tail];
-      this.ends.set([x, y, place.x[head], place.y[head] + place.entry[e]], 4 * e);
+      put(this.ends, e, x, y, place.x[head], place.y[head] + place.entry[e]);
     }
   }
 
