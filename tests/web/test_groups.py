@@ -140,6 +140,14 @@ def test_a_group_says_what_flows_in_and_out(opened, loop):
     assert "▾ cell ×5" in names(page)
 
 
+def test_groups_on_a_telephone(opened, loop):
+    page = opened(loop, "#open=", width=320)
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.page.mouse.dblclick(*page.place("▸ cell ×5"))
+    page.settle()
+    assert "▾ cell ×5" in names(page)
+
+
 def test_a_search_opens_what_hides_the_node(opened, loop):
     page = closed(opened, loop)
     page.press("/")
