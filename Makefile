@@ -11,7 +11,7 @@ TEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-all lint format bench docs web clean
+.PHONY: help demo gallery test test-all lint format bench docs web clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -19,6 +19,9 @@ help: ## show this list
 
 demo: .venv/.learn ## see what chainrule does: a gradient, and a network that learns the digits
 	$(BIN)/chainrule demo --out build/demo
+
+gallery: .venv/.learn ## write the explorer pages of ten graphs, and a page that shows them all
+	$(BIN)/python examples/gallery.py build/gallery
 
 test: .venv/.installed ## run the tests, but for the slow ones
 	$(TEST)

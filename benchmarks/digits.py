@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -55,6 +56,11 @@ def with_products(x: np.ndarray) -> np.ndarray:
     return np.concatenate(parts, axis=1)
 
 
+def narrow(x: np.ndarray) -> np.ndarray:
+    """Pixels from 0 to 1, in float32."""
+    return (x / 16).astype(np.float32)
+
+
 def moved(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The images and the same moved by a pixel, with their labels."""
     wide = np.pad(x.reshape(-1, 8, 8), ((0, 0), (1, 1), (1, 1)))
@@ -62,21 +68,21 @@ def moved(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(parts), np.tile(y, len(MOVES))
 
 
-def prepared(case: str, x: np.ndarray, y: np.ndarray, tested: np.ndarray) -> tuple:
-    """What the model of a case is given: rows to train with, their labels, rows to test with."""
+def prepared(case: str, train: Any, test: Any) -> tuple[np.ndarray, ...]:
+    """What the model of a case is given: rows and labels to train with, and to test with."""
     if case == NETWORK:
-        x, y = moved(x, y)
-        return (x / 16).astype(np.float32), y, (tested / 16).astype(np.float32)
-    form = pixels if case == PIXELS else with_products
-    return form(x), y, form(tested)
+        x, y = moved(train.x, train.y)
+        train = replace(train, x=x, y=y)
+    form = {PIXELS: pixels, SOFTMAX: with_products, NETWORK: narrow}[case]
+    train, test = train.map(form), test.map(form)
+    return train.x, train.y, test.x, test.y
 
 
 def rows(case: str) -> tuple[np.ndarray, ...]:
-    """Images and labels to train with, and to test with."""
+    """The fixed split, as a case wants it."""
     from chainrule import learn
 
-    train, test = learn.split(learn.load("digits"))
-    return *prepared(case, train.x, train.y, test.x), test.y
+    return prepared(case, *learn.split(learn.load("digits")))
 
 
 # -- softmax regression: minimise mean cross-entropy + ALPHA/2 · Σ weights², in float64 ------------
@@ -321,8 +327,8 @@ def main() -> None:
     for name, case, model in candidates():
         found = []
         for some, others in folds:
-            x, y, tested = prepared(case, train.x[some], train.y[some], train.x[others])
-            p, truth = model.fit(x, y).predict_proba(tested), train.y[others]
+            x, y, tested, truth = prepared(case, train.take(some), train.take(others))
+            p = model.fit(x, y).predict_proba(tested)
             found.append((log_loss(truth, p), accuracy_score(truth, p.argmax(1))))
         loss, accuracy = np.mean(found, axis=0)
         print(f"{name:60} log-loss {loss:.4f}  accuracy {accuracy:.4f}", flush=True)

@@ -117,15 +117,16 @@ def loss(parameters, x, y):
 
 def fit(epochs=30, m=64):
     """Train on four fifths of the digits; each epoch is measured on the others."""
-    data, test = learn.split(learn.load("digits"), test=0.2, seed=0)
-    batches = learn.Batches(data.x / 16, data.y, size=32)  # pixels go from 0 to 16
+    digits = learn.load("digits").map(lambda x: x / 16)  # pixels go from 0 to 16
+    data, test = learn.split(digits, test=0.2, seed=0)
+    batches = learn.Batches(data.x, data.y, size=32)
     trained = learn.train(
         loss,
         init(np.random.default_rng(0), d=64, m=m, K=10),
         batches,
         optimiser=learn.adam(learn.cosine(0.01, steps=epochs * len(batches))),
         epochs=epochs,
-        validation=(test.x / 16, test.y),
+        validation=(test.x, test.y),
         metrics={"accuracy": lambda p, x, y: learn.accuracy(scores(p, x), y)},
         progress=False,
     )

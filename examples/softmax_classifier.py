@@ -61,9 +61,8 @@ def show_decision(parameters, x, y):
 
 
 def main():
-    data, test = learn.split(learn.load("digits"), test=0.2, seed=0)
-    # Pixels go from 0 to 16.
-    data, test = (learn.Data(part.x / 16, part.y) for part in (data, test))
+    digits = learn.load("digits").map(lambda x: x / 16)  # pixels go from 0 to 16
+    data, test = learn.split(digits, test=0.2, seed=0)
     trained = fit(data, test)
     print(f"{trained.history}\n")
 

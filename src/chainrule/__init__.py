@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from chainrule import explain
+from chainrule import explain, tree
 from chainrule.core.graph import Graph
 from chainrule.core.op import OPS
 from chainrule.core.order import topological_sort
@@ -97,6 +97,7 @@ __all__ = [
     "stop_gradient",
     "topological_sort",
     "trace",
+    "tree",
     "value_and_grad",
     "variable",
     "vjp",

@@ -148,6 +148,14 @@ def test_checkpoints_are_gone_on_from_if_asked(run, table, tmp_path):
         status, out, err = run(*words, "6", "--resume", *changed)
         assert (status, out) == (2, ""), changed
         assert "chainrule: " in err
+    status, out, err = run(*words, "7", "--resume", "--rate", "0.01")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "rate was 0.005, is 0.01.  Train as then" in err
+    status, out, _ = run(*words, "7", "--resume", "--rate", "0.01", "--accept", "optimiser,seed")
+    assert (status, json.loads(out)["epochs"]) == (0, 7)
+    status, _, err = run(*words, "7", "--resume", "--accept", "rate")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "what can be accepted is seed, loss, optimiser" in err
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")

@@ -82,6 +82,7 @@ def test_character_transformer(capsys):
 
 
 def test_gaussian_mixture(capsys):
+    pytest.importorskip("llvmlite")
     names = script("gaussian_mixture")
     found = names["main"]()
     assert found["best"].success

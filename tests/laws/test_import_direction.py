@@ -11,11 +11,12 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "chainrule"
 
-# The face is `chainrule` itself and `chainrule.numpy`: the rooms to its right are written on it.
+# The face is `chainrule` itself and its public modules: the rooms to its right are written on it.
 ROOMS = (
     *("errors", "core", "ops", "record", "diff", "explain", "optimise", "lower", "run", "view"),
     *("face", "learn", "interop", "scale", "cli", "__main__"),
 )
+PUBLIC = ("numpy", "tree")
 FREE = ("face", "__main__")  # these may import anything
 
 
@@ -70,7 +71,7 @@ def packages_of(package: Path) -> set[str]:
 def room(module: str) -> str | None:
     """The room a module lives in, or None where it lives in none."""
     parts = module.split(".")
-    if len(parts) == 1 or parts[1].startswith("numpy"):
+    if len(parts) == 1 or parts[1] in PUBLIC:
         return "face"
     return parts[1] if parts[1] in ROOMS and parts[1] != "face" else None
 

@@ -74,6 +74,21 @@ def test_a_split_has_two_parts(test):
         split(Data(np.ones((10, 1)), np.ones(10)), test=test)
 
 
+def test_map_replaces_x_and_keeps_the_rest():
+    data = Data(np.arange(6.0).reshape(3, 2), np.arange(3), ("a", "b"), ("u", "v", "w"), "few")
+    scaled = data.map(lambda x: x / 2)
+    assert np.array_equal(scaled.x, data.x / 2)
+    assert (scaled.columns, scaled.classes, scaled.name) == (("a", "b"), ("u", "v", "w"), "few")
+    assert scaled.y is data.y
+    wide = data.map(lambda x: np.column_stack([x, x[:, 0] * x[:, 1]]))
+    assert (wide.x.shape, wide.columns) == ((3, 3), ())
+    assert np.array_equal(data.map(np.negative).take([2]).x, [[-4, -5]])
+    with pytest.raises(cr.ShapeError, match=r"keep the 3 rows of x, but returned shape \(2, 2\)"):
+        data.map(lambda x: x[1:])
+    with pytest.raises(cr.ShapeError, match=r"shape \(\)"):
+        data.map(np.sum)
+
+
 def test_standardiser_is_fitted_on_one_part():
     x = np.random.default_rng(0).normal(3, 5, (100, 3))
     x[:, 1] = 0.1  # constant, and its mean is not exactly 0.1

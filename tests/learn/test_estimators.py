@@ -171,10 +171,40 @@ def test_early_stopping_keeps_the_best():
         **QUICK | {"max_iter": 300}, early_stopping=True, validation_fraction=0.3
     ).fit(X, Y)
     assert model.n_iter_ < 300
-    assert len(model.validation_scores_) == model.n_iter_
+    curve = model.validation_curve_
+    best = int(np.argmin(curve))
+    assert len(curve) == model.n_iter_ > best + 1
     assert model.score(X, Y) > 0.95
+    again = clone(model).set_params(max_iter=best + 1).fit(X, Y)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     with pytest.raises(cr.ArgumentError, match="early_stopping needs"):
         learn.SoftmaxRegression(early_stopping=True).fit(X, Y)
+
+
+@each_form
+@pytest.mark.parametrize("model", [learn.NeuralClassifier, learn.NeuralRegressor])
+def test_what_is_held_out_does_not_depend_on_the_order_or_on_repetition(model, form):
+    settings = QUICK | {"early_stopping": True, "validation_fraction": 0.3}
+    targets = Y if model is learn.NeuralClassifier else X[:, 0] ** 2
+    rng = np.random.default_rng(1)
+    rows, weights = rng.permutation(len(X))[:60], rng.integers(0, 3, 60)
+    weighted = model(**settings).fit(form(X[rows]), targets[rows], sample_weight=weights)
+    repeated = rng.permutation(np.repeat(rows, weights))
+    again = model(**settings).fit(X[repeated], targets[repeated])
+    assert weighted.n_iter_ == again.n_iter_
+    np.testing.assert_allclose(weighted.validation_curve_, again.validation_curve_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [learn.NeuralClassifier, learn.NeuralRegressor])
+def test_of_too_few_rows_none_are_held_out_and_that_is_said(model):
+    few = np.arange(0, len(X), 20)
+    stopping = model(**QUICK, early_stopping=True)
+    with pytest.warns(UserWarning, match="of 9 rows too few are held out") as caught:
+        stopping.fit(X[few], WINE.y[few])
+    assert caught[0].filename == __file__
+    plain = model(**QUICK).fit(X[few], WINE.y[few])
+    np.testing.assert_array_equal(stopping.predict(X), plain.predict(X))
+    assert stopping.validation_curve_ == []
 
 
 def test_a_limit_that_is_reached_is_said():

@@ -1,5 +1,7 @@
 """`minimise` finds known minima over nested parameters, in their own types."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,23 @@ def test_narrow_parameters_come_back_narrow():
     assert found.parameters["w"].dtype == found.parameters["c"][0].dtype == np.float32
     expected = np.linalg.lstsq(np.column_stack([A, np.ones(40)]), B)[0]
     np.testing.assert_allclose(found.parameters["w"], expected[:3], rtol=1e-2)
+
+
+def test_a_gradient_that_is_given_is_used():
+    fast = cr.compile(cr.value_and_grad(loss)) if find_spec("llvmlite") else cr.value_and_grad(loss)
+    calls = []
+
+    def counted(*args):
+        calls.append(args)
+        return fast(*args)
+
+    start = {"w": np.zeros(3), "c": [np.zeros(())]}
+    for begin in (start, {"w": np.ones(3), "c": [np.ones(())]}):
+        found = learn.minimise(counted, begin, A, B, has_gradient=True, tolerance=1e-10)
+        expected = learn.minimise(loss, begin, A, B, tolerance=1e-10)
+        np.testing.assert_array_equal(found.parameters["w"], expected.parameters["w"])
+        assert found.evaluations == expected.evaluations
+    assert len(calls) >= found.evaluations
 
 
 def test_iterations_are_bounded():

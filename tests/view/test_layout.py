@@ -117,7 +117,7 @@ def test_crossings_are_counted():
 def test_a_tree_and_the_small_graphs_of_the_gallery_have_no_crossing():
     layers = layers_of(63, list(range(62)), [32 + k // 2 for k in range(62)])  # binary, 32 leaves
     assert crossings(layers, ordered(layers)) == 0
-    for name in ("product", "shared", "softmax", "network", "lstm"):
+    for name in ("product", "shared", "softmax", "network", "lstm-step"):
         model = model_of(ran(name), arrays=False)
         layers = layers_of(len(model), model.parent, model.child)
         assert crossings(layers, ordered(layers)) == 0, name
@@ -139,6 +139,16 @@ def test_long_wires_are_straight(name):
         bends += sum(abs(a - b) > 0.5 for a, b in pairwise(heights))
         total += max(places - 1, 0)
     assert bends <= 0.1 * total
+
+
+@pytest.mark.parametrize("name", ["network", "convolution"])
+def test_what_is_computed_runs_straight_past_its_parameters(name):
+    model = model_of(ran(name))
+    boxes = boxes_of(model)
+    halves = [max(box.above, box.below) for box in boxes]
+    made = layout(model.parent, model.child, [box.width for box in boxes], halves)
+    heights = {round(float(made.y[k]), 3) for k, op in enumerate(model.op) if op}
+    assert len(heights) == 1
 
 
 def test_a_leaf_stands_beside_its_first_user():

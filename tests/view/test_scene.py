@@ -27,10 +27,10 @@ def test_a_scene_is_strict_json(name):
 
 
 def test_the_places_are_those_of_the_picture():
-    model = model_of(ran("lstm"))
+    model = model_of(ran("lstm-step"))
     boxes, made = placed(model)
     assert boxes == boxes_of(model)
-    data = scene(ran("lstm"))["place"]
+    data = scene(ran("lstm-step"))["place"]
     assert data["y"] == pytest.approx(made.y.tolist(), abs=0.06)
     assert data["width"] == pytest.approx(made.width, abs=0.06)
 

@@ -10,6 +10,7 @@ import pytest
 
 import chainrule as cr
 from chainrule.diff.run import recorded_run
+from chainrule.view.boxes import Heat
 from chainrule.view.model import model_of
 from chainrule.view.svg import MANY, MOST, svg_of
 from chainrule.view.theme import DARK, LIGHT
@@ -71,6 +72,12 @@ def test_values_stand_above_the_wire_and_adjoints_below():
         "q": ("q 3", "-4"),
         "f": ("f -12", "1"),
     }
+
+
+def test_cells_are_larger_where_they_are_few():
+    """The page computes the same sizes: web/test/heat.test.ts has the same table."""
+    sizes = [(1, 4), (3, 4), (5, 5), (6, 2), (8, 8), (12, 3), (1, 12), (4, 16)]
+    assert [Heat(*size, []).cell for size in sizes] == [8, 8, 8, 6, 5, 5, 6, 5]
 
 
 def test_local_derivatives_stand_on_the_wires():

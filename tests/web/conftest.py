@@ -47,13 +47,14 @@ class Opened:
         return self
 
     def settle(self) -> None:
-        """Wait until nothing moves."""
+        """Wait until nothing moves: the frame that is asked for has been drawn."""
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
         self.page.wait_for_timeout(60)
 
     def press(self, *keys: str) -> None:
         for key in keys:
             self.page.keyboard.press(key)
-        self.page.wait_for_timeout(60)
+        self.settle()
 
     def text(self, selector: str) -> str:
         return " ".join(self.page.inner_text(selector).split())

@@ -39,7 +39,8 @@ def test_the_policy_allows_the_one_script_and_the_one_style():
 
 
 def test_the_page_asks_for_nothing():
-    assert not re.search(r"https?:|\bfetch\(|XMLHttpRequest|WebSocket|\beval\(|innerHTML", PAGE)
+    asking = PAGE.replace("http://www.w3.org/2000/svg", "")  # the name of a language
+    assert not re.search(r"https?:|\bfetch\(|XMLHttpRequest|WebSocket|\beval\(|innerHTML", asking)
 
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK])

@@ -119,7 +119,7 @@ def test_a_step_shows_in_the_closed_group_that_has_it(opened, loop):
     page.page.mouse.dblclick(*page.place("▸ cell ×5"))
     page.settle()
     assert page.text("#step").startswith("step 30 ")
-    assert page.page.evaluate("location.hash").startswith("#step=30&open=")
+    assert page.page.evaluate("location.hash") == "#step=30&level=group", "as it is at first"
     page.press("ArrowRight")
     assert "▾ cell ×5" in names(page)
 

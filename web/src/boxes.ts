@@ -1,10 +1,10 @@
 // How large the box of a closed group is: boxes.py, for what is opened in the page.
 
-import { CELL, heatOf, inWords, norm } from "./heat";
+import { LETTER } from "./chips";
+import { heatOf, inWords, norm, type Heat } from "./heat";
 import type { Model } from "./model";
 import { general } from "./numbers";
 
-export const LETTER = 7.224; // the width of a letter of 12 pixels: the typeface is monospaced
 export const GATE = 13; // half the height of a gate
 export const LONGEST_GROUP = 34; // characters
 const ROW = 15; // the height of a line of text
@@ -23,12 +23,12 @@ export function boxOf(model: Model, k: number): Box {
   if (arrays.adjoint[k] && adjoint) adjoint = slope ? `norm ${general(norm(arrays.adjoint[k]), 3)}` : inWords(arrays.adjoint[k]);
   const head = name.length + (value ? value.length + 1 : 0);
   const text = Math.max(head, adjoint ? short(adjoint).length + 1.6 : 0) * LETTER;
-  const table = Math.max(heat?.columns ?? 0, slope?.columns ?? 0) * CELL;
-  const high = (rows: number | undefined) => (rows ? rows * CELL + 5 : 0);
+  const table = Math.max(0, ...[heat, slope].map((made) => (made ? made.columns * made.cell : 0)));
+  const high = (made: Heat | null) => (made ? made.rows * made.cell + 5 : 0);
   return {
     lead: 0, gate, wide: gate + Math.max(Math.max(text, table) + 14, 20),
-    above: Math.max(ROW + high(heat?.rows) + 4, gate ? GATE : 0),
-    below: Math.max((adjoint ? ROW : 0) + high(slope?.rows) + 4, gate ? GATE : 0),
+    above: Math.max(ROW + high(heat) + 4, gate ? GATE : 0),
+    below: Math.max((adjoint ? ROW : 0) + high(slope) + 4, gate ? GATE : 0),
   };
 }
 

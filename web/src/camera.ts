@@ -49,6 +49,12 @@ export class Camera {
     return [this.x + px / this.scale, this.y + py / this.scale];
   }
 
+  /** Whether all of a box is seen. */
+  holds(left: number, top: number, right: number, bottom: number): boolean {
+    return left >= this.x && right <= this.x + this.width / this.scale
+      && top >= this.y && bottom <= this.y + this.height / this.scale;
+  }
+
   sees(left: number, top: number, right: number, bottom: number): boolean {
     return right >= this.x && left <= this.x + this.width / this.scale
       && bottom >= this.y && top <= this.y + this.height / this.scale;

@@ -73,7 +73,15 @@ export class Code {
       row?.classList.toggle("back", here && known?.phase === "backward");
       row?.classList.toggle("chosen", chosen.includes(row));
     }
-    if (now >= 0) this.rows[now]?.scrollIntoView({ block: "nearest" });
+    if (now >= 0 && this.rows[now]) this.reveal(this.rows[now]);
+  }
+
+  /** Scroll the panel to a line; the page stays where it is. */
+  private reveal(row: HTMLElement): void {
+    const line = row.getBoundingClientRect();
+    const { top } = this.panel.getBoundingClientRect();
+    const room = line.height; // above it and below
+    this.panel.scrollTop += Math.max(line.bottom + room - top - this.panel.clientHeight, 0) - Math.max(top + room - line.top, 0);
   }
 }
 

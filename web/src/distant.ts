@@ -5,6 +5,7 @@ import type { Camera } from "./camera";
 import type { Frame } from "./draw";
 import { put } from "./extents";
 import { FLAG, type View } from "./model";
+import type { Pen } from "./pen";
 import type { Colours } from "./theme";
 import { trace, type Point } from "./wires";
 
@@ -39,6 +40,8 @@ class Sheet {
     return this.x <= camera.x && this.y <= camera.y && this.x + this.wide >= right && this.y + this.high >= bottom;
   }
 }
+
+type Part = Pick<Sheet, "edges" | "nodes" | "done" | "scale" | "sees"> & { context: Pen };
 
 export class Distant {
   private all: Sheet | null = null;
@@ -84,8 +87,14 @@ export class Distant {
     }
   }
 
+  /** All that is in sight, at once, with a pen that cannot lay down pictures. */
+  paint(context: Pen, camera: Camera, colours: Colours): void {
+    const sees: Part["sees"] = (...box) => camera.sees(...box);
+    this.fill({ context, sees, scale: camera.scale, edges: 0, nodes: 0, done: false }, colours, Infinity);
+  }
+
   /** On it, what the reader has marked and where the step is. */
-  mark(context: CanvasRenderingContext2D, camera: Camera, colours: Colours, frame: Frame, route: (edge: number) => Point[]): void {
+  mark(context: Pen, camera: Camera, colours: Colours, frame: Frame, route: (edge: number) => Point[]): void {
     const { place } = this.view;
     const size = Math.max(4 * GATE, 5 / camera.scale);
     const block = (v: number, colour: string) => {
@@ -141,7 +150,7 @@ export class Distant {
   }
 
   /** Draw some more of a picture: the wires, then the nodes. */
-  private fill(sheet: Sheet, colours: Colours, until: number): void {
+  private fill(sheet: Part, colours: Colours, until: number): void {
     const { ends } = this;
     const count = ends.length / 4;
     const { context } = sheet;

@@ -1,13 +1,15 @@
 // The picture: wires, gates, values above the line and adjoints below it, and what moves just now.
 
 import type { Camera } from "./camera";
-import { groupName, LETTER, LONGEST_GROUP } from "./boxes";
+import { groupName, LONGEST_GROUP } from "./boxes";
+import { freeSpot, HIGH, LETTER, type Spot } from "./chips";
 import { Distant } from "./distant";
 import { boxExtents, routeExtents, sees, wireExtents, type Extents } from "./extents";
-import { CELL, drawHeat, heatOf, inWords, norm, type Heat } from "./heat";
+import { drawHeat, heatOf, inWords, norm, type Heat } from "./heat";
 import { FLAG, type View } from "./model";
 import { brief, general, pretty } from "./numbers";
 import { drawPanels } from "./panels";
+import type { Pen } from "./pen";
 import type { Colours } from "./theme";
 import { along, corners, flattened, trace, type Point } from "./wires";
 
@@ -16,7 +18,7 @@ const READABLE = 0.3; // of the scale, below which there is no text
 const MANY = 1500; // wires
 const CROWD = 700; // boxes in sight, beyond which they are too small to be read
 const LEGIBLE = 0.75; // of the scale, from which on all are drawn
-const FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
+export const FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 /** What is drawn of a view at one moment. */
 export interface Frame {
@@ -37,8 +39,6 @@ export interface Frame {
   shown: number; // of the wires and frames, 0 … 1, while boxes slide to new places
   slide: ((node: number) => Point) | null; // how far a box is from its place
 }
-
-interface Spot { x: number; y: number; width: number }
 
 export class Picture {
   private heats = new Map<string, Heat | null>();
@@ -68,7 +68,7 @@ export class Picture {
     return seen > CROWD;
   }
 
-  draw(context: CanvasRenderingContext2D, camera: Camera, ratio: number, colours: Colours, frame: Frame): void {
+  draw(context: Pen, camera: Camera, ratio: number, colours: Colours, frame: Frame): void {
     const { scale } = camera;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = colours.ground;
@@ -76,7 +76,8 @@ export class Picture {
     context.setTransform(ratio * scale, 0, 0, ratio * scale, -camera.x * scale * ratio, -camera.y * scale * ratio);
     if (this.crowded(camera)) {
       this.distant ??= new Distant(this.view, this.again);
-      this.distant.draw(context, camera, ratio, colours);
+      if (context instanceof CanvasRenderingContext2D) this.distant.draw(context, camera, ratio, colours);
+      else this.distant.paint(context, camera, colours);
       this.distant.mark(context, camera, colours, frame, (e) => this.route(e));
       return;
     }
@@ -88,12 +89,11 @@ export class Picture {
       if (!sees(camera, this.boxes, v)) continue;
       context.globalAlpha = this.faint(v, frame) ? 0.28 : 1;
       const [dx, dy] = frame.slide?.(v) ?? [0, 0];
-      context.translate(dx, dy);
+      if (frame.slide) context.setTransform(ratio * scale, 0, 0, ratio * scale, (dx - camera.x) * scale * ratio, (dy - camera.y) * scale * ratio);
       this.node(context, v, colours, frame, scale >= READABLE);
-      context.translate(-dx, -dy);
       context.globalAlpha = 1;
     }
-    if (scale >= READABLE) this.sums(context, colours, frame);
+    if (scale >= READABLE) this.sums(context, camera, colours, frame);
   }
 
   /** The node at a point of the drawing, or -1. */
@@ -114,7 +114,7 @@ export class Picture {
 
   // -- wires ----------------------------------------------------------------------------------
 
-  private wires(context: CanvasRenderingContext2D, camera: Camera, colours: Colours, frame: Frame): void {
+  private wires(context: Pen, camera: Camera, colours: Colours, frame: Frame): void {
     const { model, place, into, from } = this.view;
     const { child, flow } = model.edges;
     const near = frame.hovered >= 0 ? [...into[frame.hovered], ...from[frame.hovered]] : [];
@@ -122,6 +122,8 @@ export class Picture {
       .map((e): [number, string, number] => [e, this.tint(e, colours, frame), this.weight(e, frame)]);
     for (const dashed of [false, true]) {
       context.beginPath();
+      // With the wires, so that one line is drawn where they meet.
+      if (!dashed) place.x.forEach((_, v) => { if (sees(camera, this.boxes, v)) this.stem(context, v); });
       this.plain(context, camera, dashed);
       context.setLineDash(dashed ? [3, 3] : []);
       context.strokeStyle = colours.wire;
@@ -146,7 +148,7 @@ export class Picture {
   }
 
   /** The course of every wire in sight, of one kind. */
-  private plain(context: CanvasRenderingContext2D, camera: Camera, dashed: boolean): void {
+  private plain(context: Pen, camera: Camera, dashed: boolean): void {
     const { model, farthest, folds } = this.view;
     const flow = folds ? folds.segments.map((segment) => segment.flow) : model.edges.flow;
     for (let e = 0; e < flow.length; e++) {
@@ -155,6 +157,12 @@ export class Picture {
       // The trunk is drawn with the wire that goes farthest.
       trace(context, folds || farthest.has(e) ? route : [route.at(-3)!, ...route.slice(-3)]);
     }
+  }
+
+  private inSight(camera: Camera): Point[][] {
+    const { model, folds } = this.view;
+    const all = folds?.segments ?? model.edges.parent;
+    return [...all.keys()].filter((e) => sees(camera, this.wiring, e)).map((e) => (folds ? folds.segments[e].route : this.route(e)));
   }
 
   private tint(e: number, colours: Colours, frame: Frame): string {
@@ -168,7 +176,7 @@ export class Picture {
   }
 
   /** Values move to the right and adjoints to the left; a square and a circle. */
-  private moving(context: CanvasRenderingContext2D, colours: Colours, frame: Frame): void {
+  private moving(context: Pen, colours: Colours, frame: Frame): void {
     context.fillStyle = frame.backward ? colours.adjoint : colours.value;
     for (const e of frame.live.keys()) {
       const [x, y] = along(flattened(this.route(e)), frame.backward ? 1 - frame.part : frame.part);
@@ -179,14 +187,15 @@ export class Picture {
     }
   }
 
-  private local(context: CanvasRenderingContext2D, e: number, colours: Colours, frame: Frame, x: number): void {
+  private local(context: Pen, e: number, colours: Colours, frame: Frame, x: number): void {
     const { model, place, into } = this.view;
     const text = localText(model.edges.local[e]);
     const head = model.edges.child[e];
     if (!text || !frame.value(head)) return;
     const entries = into[head].map((other) => place.entry[other]);
     const entry = place.entry[e];
-    const side = entry === Math.min(...entries) ? -4 : entry === Math.max(...entries) ? 10.5 : 0;
+    const thick = frame.bold.has(e) || frame.live.has(e) ? this.weight(e, frame) / 2 : 0; // of a wire that would cross it
+    const side = entry === Math.min(...entries) ? -4 - thick : entry === Math.max(...entries) ? 10.5 + thick : 0;
     if (!side) return;
     context.font = `${frame.live.has(e) && frame.backward ? "600 " : ""}10px ${FONT}`;
     context.fillStyle = frame.live.has(e) && frame.backward ? colours.adjoint : colours.dim;
@@ -195,25 +204,26 @@ export class Picture {
   }
 
   /** What the adjoint of a node is just now the sum of: what was there, and upstream × local. */
-  private sums(context: CanvasRenderingContext2D, colours: Colours, frame: Frame): void {
+  private sums(context: Pen, camera: Camera, colours: Colours, frame: Frame): void {
     if (!frame.backward || frame.part < 0.8) return;
     const { model } = this.view;
     context.font = `600 10px ${FONT}`;
     context.textAlign = "left";
     const taken: Spot[] = [];
+    const routes = [...frame.live.values()].some(Boolean) ? this.inSight(camera) : [];
     for (const [e, said] of frame.live) {
       if (!said) continue;
       const tail = model.edges.parent[e];
       const text = pretty(said);
       const width = context.measureText(text).width + 10;
-      const spot = this.free(tail, brief(frame.adjoint(tail)), width, taken);
+      const spot = freeSpot(this.view, routes, camera, tail, brief(frame.adjoint(tail)), width, taken);
       const { x, y } = spot;
       taken.push(spot);
       context.fillStyle = colours.ground;
       context.strokeStyle = colours.adjoint;
       context.lineWidth = 1.2;
       context.beginPath();
-      context.roundRect(x, y, width, 16, 8);
+      context.roundRect(x, y, width, HIGH, HIGH / 2);
       context.fill();
       context.stroke();
       context.fillStyle = colours.adjoint;
@@ -221,24 +231,9 @@ export class Picture {
     }
   }
 
-  /** Where such a text hides no node and no other: beside the adjoint, else above or below. */
-  private free(own: number, adjoint: string, width: number, taken: Spot[]): Spot {
-    const { place } = this.view;
-    const x = place.x[own] + place.lead[own] + place.gate[own];
-    const y = place.y[own];
-    const beside = { x: x + 10 + LETTER * (1.4 + adjoint.length), y: y + 3, width };
-    const above = { x, y: y - place.above[own] - 17, width };
-    const below = Array.from({ length: 12 }, (_, k) => ({ x, y: y + 20 + 6 * k, width }));
-    const hides = (spot: Spot) => place.x.some((left, v) => v !== own
-      && left + place.lead[v] - 4 < spot.x + width && left + place.wide[v] > spot.x
-      && place.y[v] - place.above[v] < spot.y + 16 && place.y[v] + place.below[v] > spot.y)
-      || taken.some((other) => other.x < spot.x + width && other.x + other.width > spot.x && Math.abs(other.y - spot.y) < 17);
-    return [beside, above, ...below].find((spot) => !hides(spot)) ?? below[0];
-  }
-
   // -- nodes ----------------------------------------------------------------------------------
 
-  private node(context: CanvasRenderingContext2D, v: number, colours: Colours, frame: Frame, readable: boolean): void {
+  private node(context: Pen, v: number, colours: Colours, frame: Frame, readable: boolean): void {
     const { model, place, from } = this.view;
     const { nodes } = model;
     const x = place.x[v] + place.lead[v];
@@ -246,12 +241,13 @@ export class Picture {
     const end = place.x[v] + place.wide[v];
     if (v === frame.selected || v === frame.hovered) this.halo(context, v, colours, v === frame.selected);
     const bold = from[v].filter((e) => frame.bold.has(e));
-    context.strokeStyle = bold.length ? colours.adjoint : colours.wire;
-    context.lineWidth = Math.max(1.4, ...bold.map((e) => this.weight(e, frame)));
-    context.beginPath();
-    context.moveTo(x + place.gate[v], y);
-    context.lineTo(end, y);
-    context.stroke();
+    if (bold.length) {
+      context.strokeStyle = colours.adjoint;
+      context.lineWidth = Math.max(...bold.map((e) => this.weight(e, frame)));
+      context.beginPath();
+      this.stem(context, v);
+      context.stroke();
+    }
     context.fillStyle = colours.wire;
     if (place.gate[v]) this.gate(context, v, x, y, colours, frame, readable);
     else context.fillRect(x, y - 4, 4, 8);
@@ -259,7 +255,7 @@ export class Picture {
     context.beginPath();
     if (model.outputs.includes(v)) {
       context.moveTo(end, y - 5); context.lineTo(end + 9, y); context.lineTo(end, y + 5);
-    } else if (from[v].length > 1) context.arc(end, y, 3.2, 0, 7);
+    } else if (from[v].length > 1) context.arc(place.end[place.layer[v]], y, 3.2, 0, 7); // where wires part
     context.fill();
     if (!readable) return;
     context.textAlign = "left";
@@ -270,7 +266,14 @@ export class Picture {
     if (badge) this.badge(context, badge, place.gate[v] ? x + place.gate[v] / 2 : x + 2, y + (nodes.op[v] ? GATE + 10 : 14), colours);
   }
 
-  private halo(context: CanvasRenderingContext2D, v: number, colours: Colours, selected: boolean): void {
+  /** The line from a gate to where its wires begin. */
+  private stem(context: Pen, v: number): void {
+    const { x, y, lead, gate, wide } = this.view.place;
+    context.moveTo(x[v] + lead[v] + (gate[v] || 2), y[v]); // from inside the mark of a leaf
+    context.lineTo(x[v] + wide[v], y[v]);
+  }
+
+  private halo(context: Pen, v: number, colours: Colours, selected: boolean): void {
     const { place } = this.view;
     context.strokeStyle = colours.select;
     context.lineWidth = selected ? 2 : 1;
@@ -280,7 +283,7 @@ export class Picture {
   }
 
   /** A round gate; one that routes is pointed, and a group of nodes has corners. */
-  private gate(context: CanvasRenderingContext2D, v: number, x: number, y: number, colours: Colours, frame: Frame, readable: boolean): void {
+  private gate(context: Pen, v: number, x: number, y: number, colours: Colours, frame: Frame, readable: boolean): void {
     const { nodes } = this.view.model;
     const width = this.view.place.gate[v];
     const now = frame.now.has(v);
@@ -306,7 +309,7 @@ export class Picture {
   }
 
   /** Behind a loop the turns that are not on top. */
-  private stack(context: CanvasRenderingContext2D, x: number, y: number, width: number, colours: Colours): void {
+  private stack(context: Pen, x: number, y: number, width: number, colours: Colours): void {
     const { fillStyle, strokeStyle } = context;
     Object.assign(context, { fillStyle: colours.gate, strokeStyle: colours.wire });
     for (const off of [5, 2.5]) {
@@ -318,14 +321,14 @@ export class Picture {
     Object.assign(context, { fillStyle, strokeStyle });
   }
 
-  private above(context: CanvasRenderingContext2D, v: number, left: number, y: number, colours: Colours, frame: Frame): void {
+  private above(context: Pen, v: number, left: number, y: number, colours: Colours, frame: Frame): void {
     const { nodes, arrays } = this.view.model;
     const shown = frame.value(v) && nodes.value[v] !== "";
     const heat = this.heat("value", v);
     let lift = 5;
     if (heat) {
-      if (shown) drawHeat(context, heat, left, y - lift - heat.rows * CELL, "value", colours.value, colours.wrong);
-      lift += heat.rows * CELL + 4;
+      if (shown) drawHeat(context, heat, left, y - lift - heat.rows * heat.cell, "value", colours.value, colours.wrong);
+      lift += heat.rows * heat.cell + 4;
     }
     const name = this.nameOf(v);
     const summary = arrays.value[v];
@@ -344,7 +347,7 @@ export class Picture {
     return nodes.named[v] ? shortened(nodes.label[v], 22) : "";
   }
 
-  private below(context: CanvasRenderingContext2D, v: number, left: number, y: number, colours: Colours, frame: Frame): void {
+  private below(context: Pen, v: number, left: number, y: number, colours: Colours, frame: Frame): void {
     const { nodes, arrays } = this.view.model;
     const whole = frame.whole(v);
     const heat = whole ? this.heat("adjoint", v) : null;
@@ -353,7 +356,7 @@ export class Picture {
     let drop = 5;
     if (heat) {
       drawHeat(context, heat, left, y + drop, "adjoint", colours.adjoint, colours.wrong);
-      drop += heat.rows * CELL + 4;
+      drop += heat.rows * heat.cell + 4;
     }
     const summary = arrays.adjoint[v];
     const text = heat && summary ? `norm ${general(norm(summary), 3)}` : whole && summary ? inWords(summary) : brief(frame.adjoint(v));
@@ -365,7 +368,7 @@ export class Picture {
     context.fillText(pretty(shortened(text, 30)), left + LETTER * 1.4, y + drop + 9);
   }
 
-  private badge(context: CanvasRenderingContext2D, badge: { text: string; strong: boolean }, x: number, y: number, colours: Colours): void {
+  private badge(context: Pen, badge: { text: string; strong: boolean }, x: number, y: number, colours: Colours): void {
     context.font = `600 10px ${FONT}`;
     const width = Math.max(16, context.measureText(badge.text).width + 8);
     context.fillStyle = badge.strong ? colours.value : colours.ground;

@@ -4,7 +4,8 @@
 // that leaves it leaves at one place at its right, as from a closed group. So a group is laid out by itself,
 // and outside it only its size counts.
 
-import { boxOf, LETTER, type Box } from "./boxes";
+import { boxOf, type Box } from "./boxes";
+import { LETTER } from "./chips";
 import { layout, type Size, type Spread } from "./layout";
 import type { Model, Nodes, Place, View } from "./model";
 import type { Tree } from "./tree";

@@ -2,14 +2,17 @@
 
 import { real, type Summary } from "./model";
 import { general } from "./numbers";
+import type { Pen } from "./pen";
 
-export const CELL = 5;
+const SMALLEST = 5; // pixels of a cell
+const LARGEST = 8;
+const ROOM = 40; // pixels of a table whose cells are large
 const ROWS = 12;
 const COLUMNS = 16;
 const IN_WORDS = 3;
 const LONGEST_WORDS = 20;
 
-export interface Heat { rows: number; columns: number; levels: (number | null)[] }
+export interface Heat { rows: number; columns: number; cell: number; levels: (number | null)[] }
 
 /** A few numbers written out; "" where they are too many or too long. */
 export function inWords(summary: Summary): string {
@@ -58,16 +61,21 @@ function coarse(data: number[], rows: number, columns: number): Heat {
     }
   }
   const largest = Math.max(...means.filter(Number.isFinite).map(Math.abs), 0) || 1;
-  return { rows: high, columns: wide, levels: means.map((v) => (Number.isFinite(v) ? v / largest : null)) };
+  return { rows: high, columns: wide, cell: cellOf(high, wide), levels: means.map((v) => (Number.isFinite(v) ? v / largest : null)) };
+}
+
+/** Few cells are larger; as in boxes.py. */
+function cellOf(rows: number, columns: number): number {
+  return Math.min(LARGEST, Math.max(SMALLEST, Math.floor(ROOM / Math.max(rows, columns / 2))));
 }
 
 /** Squares for values and circles for adjoints. */
-export function drawHeat(context: CanvasRenderingContext2D, heat: Heat, x: number, y: number, which: "value" | "adjoint", colour: string, alarm: string): void {
+export function drawHeat(context: Pen, heat: Heat, x: number, y: number, which: "value" | "adjoint", colour: string, alarm: string): void {
   context.fillStyle = context.strokeStyle = colour;
   context.lineWidth = 1;
   heat.levels.forEach((level, k) => {
-    const cx = x + ((k % heat.columns) + 0.5) * CELL;
-    const cy = y + (Math.floor(k / heat.columns) + 0.5) * CELL;
+    const cx = x + ((k % heat.columns) + 0.5) * heat.cell;
+    const cy = y + (Math.floor(k / heat.columns) + 0.5) * heat.cell;
     if (level === null) {
       context.strokeStyle = alarm;
       context.beginPath();
@@ -77,7 +85,7 @@ export function drawHeat(context: CanvasRenderingContext2D, heat: Heat, x: numbe
       context.strokeStyle = colour;
       return;
     }
-    let side = Math.max(1, (CELL - 0.6) * Math.sqrt(Math.abs(level)));
+    let side = Math.max(1, (heat.cell - 0.6) * Math.sqrt(Math.abs(level)));
     if (level < 0 && side > 2) side -= 1;
     context.beginPath();
     if (which === "value") context.rect(cx - side / 2, cy - side / 2, side, side);

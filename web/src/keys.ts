@@ -2,6 +2,7 @@
 
 import { byId } from "./dom";
 import type { Page } from "./main";
+import { savePng, saveSvg } from "./save";
 import type { TimeBar } from "./timebar";
 
 export function keys(page: Page, time: TimeBar): void {
@@ -32,6 +33,8 @@ export function keys(page: Page, time: TimeBar): void {
     "0": () => page.fit(),
     c: () => page.fold("code"),
     w: () => page.fold("why"),
+    v: () => saveSvg(page.shown()),
+    p: () => savePng(page.shown()),
   };
   addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;

@@ -3,7 +3,7 @@
 import "./style.css";
 import { Camera } from "./camera";
 import { Code } from "./code";
-import { byId, h } from "./dom";
+import { byId } from "./dom";
 import { Picture } from "./draw";
 import { frameOf, hits, shownAs } from "./frame";
 import { keys } from "./keys";
@@ -12,6 +12,8 @@ import { Opening } from "./opening";
 import { drawOverview } from "./overview";
 import { panelAt } from "./panels";
 import { pointer } from "./pointer";
+import { printing } from "./print";
+import { savePng, saveSvg, type Shown } from "./save";
 import { State } from "./state";
 import { colours, toggle } from "./theme";
 import { TimeBar } from "./timebar";
@@ -155,11 +157,18 @@ class Page {
     this.changed();
   }
 
-  save(): void {
-    const link = h("a");
-    link.href = this.canvas.toDataURL("image/png");
-    link.download = `${this.state.scene.views.node.model.name.replace(/\W+/g, "-") || "graph"}.png`;
-    link.click();
+  /** What is on the screen now, to be drawn elsewhere. */
+  shown(): Shown {
+    const { scene, view, track, moment } = this.state;
+    const { name } = scene.views.node.model;
+    const step = byId("step").textContent!;
+    const file = [name, track && moment < track.length ? step.split(" of ")[0] : ""].join(" ");
+    const heading = scene.formula || name;
+    return {
+      picture: this.picture, place: view.place, camera: this.camera, frame: frameOf(this.state, 1), colours: colours(),
+      file: file.replace(/[^\p{L}\p{N}_]+/gu, "-").replace(/^-|-$/g, "").slice(0, 80) || "graph",
+      heading, title: track ? `${heading} · ${step}` : heading, description: this.described(),
+    };
   }
 
   /** Everything is shown again; the panels too unless only the picture has changed. */
@@ -236,7 +245,7 @@ class Page {
   }
 
   private resize(): void {
-    const box = byId("stage").getBoundingClientRect();
+    const box = this.canvas.getBoundingClientRect();
     const first = this.camera.width <= 1;
     const [x, y] = this.camera.point(this.camera.width / 2, this.camera.height / 2);
     Object.assign(this.camera, { width: box.width, height: box.height });
@@ -266,7 +275,9 @@ class Page {
     press("closer", () => { this.camera.zoom(1.3); this.draw(); });
     press("farther", () => { this.camera.zoom(1 / 1.3); this.draw(); });
     press("theme", () => { toggle(); this.draw(); });
-    press("save", () => this.save());
+    press("save-svg", () => saveSvg(this.shown()));
+    press("save-png", () => savePng(this.shown()));
+    printing(() => this.shown());
     for (const panel of ["code", "why"]) press(`show-${panel}`, () => this.fold(panel));
     const bad = model.nodes.flags.findIndex((flags) => flags & 3);
     byId("trouble").hidden = bad < 0;

@@ -2,14 +2,13 @@
 
 import { TITLE, type Panel } from "./folded";
 import type { Camera } from "./camera";
-import type { Frame } from "./draw";
+import { LETTER } from "./chips";
+import { FONT, type Frame } from "./draw";
 import type { View } from "./model";
+import type { Pen } from "./pen";
 import type { Colours } from "./theme";
 
-const FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
-const LETTER = 7.224;
-
-export function drawPanels(context: CanvasRenderingContext2D, view: View, name: (group: number) => string, camera: Camera, colours: Colours, { chosen, shown }: Frame, readable: boolean): void {
+export function drawPanels(context: Pen, view: View, name: (group: number) => string, camera: Camera, colours: Colours, { chosen, shown }: Frame, readable: boolean): void {
   for (const { group, x, y, wide, high } of view.folds?.panels ?? []) {
     if (!camera.sees(x, y, x + wide, y + high)) continue;
     context.beginPath();

@@ -6,6 +6,7 @@ import type { Paths, Scene, Steps, View } from "./model";
 import { Track, type Known } from "./timeline";
 import { changed, type Changed } from "./whatif";
 
+const LEVELS = ["node", "group"];
 const FEW = 250; // nodes that are drawn one by one unless asked
 
 export class State {
@@ -63,18 +64,22 @@ export class State {
     [this.selected, this.chosen, this.path] = [-1, group, -1];
   }
 
-  /** What a link says of open groups: "" where they are as at first. */
+  /** What a link says of groups: "" where they are as at first. */
   get link(): string {
     const { link } = this.scene.tree;
-    return this.level === "group" && (this.few || link !== this.first) ? `open=${link}` : "";
+    if (this.level === "group" && link !== this.first) return `open=${link}`;
+    return (this.level === "node") === this.few ? "" : `level=${this.level}`;
   }
 
-  /** Open the groups that a link names, #open=3.7; whether it names any. */
+  /** Open the groups that a link names, #open=3.7, or draw as #level=node says; whether that changes anything. */
   follow(hash: string): boolean {
-    const open = new URLSearchParams(hash.slice(1)).get("open");
-    if (open === null || (this.level === "group" && open === this.scene.tree.link)) return false;
-    this.scene.tree.link = open;
-    this.level = "group";
+    const asked = new URLSearchParams(hash.slice(1));
+    const { tree } = this.scene;
+    const open = asked.get("open") ?? tree.link;
+    const level = asked.has("open") ? "group" : (asked.get("level") ?? this.level);
+    if (!LEVELS.includes(level) || (level === this.level && open === tree.link)) return false;
+    tree.link = open;
+    this.level = level;
     this.refold();
     return true;
   }

@@ -78,7 +78,7 @@ export class TimeBar {
   show(): void {
     const { track, moment, order, link } = this.state;
     if (!track) {
-      if (link !== location.hash.slice(1) && (link || location.hash.includes("open="))) history.replaceState(null, "", `#${link}`);
+      if (link !== location.hash.slice(1) && (link || /open=|level=/.test(location.hash))) history.replaceState(null, "", `#${link}`);
       return;
     }
     const playing = this.timer !== 0;

@@ -1,6 +1,7 @@
 // The course of a wire: level through columns, a curve in the gaps between them (see layout.py).
 
 import type { Place, View } from "./model";
+import type { Pen } from "./pen";
 
 export type Point = [x: number, y: number];
 const BENDS = 14; // pieces of a curve along which something moves
@@ -34,7 +35,7 @@ export function course(place: Course, out: number, tail: number, head: number, e
   return points;
 }
 
-export function trace(context: CanvasRenderingContext2D, points: Point[]): void {
+export function trace(context: Pen, points: Point[]): void {
   let [x, y] = points[0];
   context.moveTo(x, y);
   points.slice(1).forEach(([to, height], k) => {

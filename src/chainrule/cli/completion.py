@@ -107,7 +107,8 @@ def zsh(commands: dict[str, Words]) -> str:
     lines = ["#compdef chainrule", "_chainrule() {", "    local -a commands", "    commands=("]
     lines += [f"        {_quoted(f'{name}:{words.does}')}" for name, words in commands.items()]
     lines += ["    )", "    if (( CURRENT == 2 )); then", "        _describe command commands"]
-    lines += ["        return", "    fi", "    case $words[2] in"]
+    lines += ["        _arguments --help --version", "        return", "    fi"]
+    lines += ["    case $words[2] in"]
     for name, words in commands.items():
         described = [*map(_zsh_option, words.options), f"*:value:{_zsh_words(words.choices)}"]
         lines.append(f"        {name}) _arguments {' '.join(map(_quoted, described))} ;;")
@@ -132,6 +133,8 @@ def _fish_lines(commands: dict[str, Words]) -> Iterator[str]:
     start = "complete -c chainrule"
     for name, words in commands.items():
         yield f"{start} -f -n __fish_use_subcommand -a {name} -d {_quoted(words.does)}"
+    for option in ("help", "version"):
+        yield f"{start} -n __fish_use_subcommand -l {option}"
     for name, words in commands.items():
         here = f"{start} -n '__fish_seen_subcommand_from {name}'"
         for option in words.options:

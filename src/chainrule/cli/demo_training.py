@@ -25,9 +25,8 @@ def training_parts(folder: Path) -> Iterator[str]:
     def loss(p: Any, x: Any, labels: Any) -> Any:
         return learn.cross_entropy(scores(p, x), labels) + DECAY * learn.l2(p)
 
-    training, test = learn.split(learn.load("digits"))
-    x, y = moved(training.x) / DOTS, np.tile(training.y, len(MOVES))
-    unseen = test.x / DOTS
+    training, test = learn.split(learn.load("digits").map(lambda x: x / DOTS))
+    x, y = moved(training.x), np.tile(training.y, len(MOVES))
     rng = np.random.default_rng(0)
     parameters = {
         "hidden": learn.init_linear(rng, 64, HIDDEN),
@@ -46,13 +45,13 @@ def training_parts(folder: Path) -> Iterator[str]:
         batches := learn.Batches(x, y, size=BATCH),
         optimiser=learn.adam(learn.cosine(RATE, steps=EPOCHS * len(batches))),
         epochs=EPOCHS,
-        validation=(unseen, test.y),
+        validation=(test.x, test.y),
         metrics={"accuracy": lambda p, x, y: learn.accuracy(scores(p, x), y)},
     )
-    found = learn.accuracy(scores(trained.parameters, unseen), test.y)
+    found = learn.accuracy(scores(trained.parameters, test.x), test.y)
     yield f"\n    {found:.1%} of {len(test)} digits that it has not seen are told right"
     yield "\nWhy the gradient of one weight is what it is, for one example of softmax regression:\n"
-    one = _softmax_loss(unseen[0, 20:28], int(test.y[0]))
+    one = _softmax_loss(test.x[0, 20:28], int(test.y[0]))
     said = str(cr.explain(one, *START, wrt="W"))
     yield "\n".join(f"    {line}" for line in said.splitlines())
     yield from _drawn(folder, trained, one)

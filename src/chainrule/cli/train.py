@@ -43,6 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     option("--seed", type=int, default=0, help="decides the split, the start and the order (0)")
     option("--checkpoints", metavar="FOLDER", help="save there after each epoch")
     option("--resume", action="store_true", help="go on from the newest checkpoint, if any")
+    option("--accept", metavar="WHAT", help="what may differ then: optimiser,batches,data,seed")
     option("--curve", metavar="FILE", help="draw the learning curves: .svg, .png, .pdf, or .csv")
     option("--quiet", action="store_true", help="no progress on the standard error stream")
 
@@ -127,7 +128,7 @@ def _task(options: argparse.Namespace, data: Data) -> Task:
         raise InputError(f"{options.what}: linear is for numbers; for classes, --model softmax")
     training, test = learn.split(data, test=TEST, seed=options.seed)
     scaled = learn.standardiser(training.x)
-    training, test = (replace(part, x=scaled(part.x)) for part in (training, test))
+    training, test = (part.map(scaled) for part in (training, test))
     outputs = len(data.classes) or 1
     start, scores = _model(options, data.x.shape[1], outputs)
     if data.classes:
@@ -205,6 +206,7 @@ def _trained(options: argparse.Namespace, task: Task) -> Trained:
                 validation=[(task.test.x, task.test.y)],
                 metrics={name: lambda p, *_: measure(p)},
                 checkpoints=options.checkpoints,
+                accept=options.accept.split(",") if options.accept else (),
                 progress=not (options.json or options.quiet),
                 seed=options.seed,
             )

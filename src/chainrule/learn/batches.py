@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
+from chainrule.learn.identity import told_array
 
 Batch: TypeAlias = tuple[Any, ...]
 
@@ -108,7 +109,9 @@ class Source(Protocol):
     def state(self) -> Any: ...
     def resume(self, position: int, step: int, state: Any) -> str: ...
     def where(self, epoch: int, position: int) -> str: ...
-    def identity(self) -> dict[str, Any]: ...
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for a resumed run to see the same batches."""
+        ...
 
 
 class Drawn:
@@ -135,13 +138,11 @@ class Drawn:
         return f"rows {shown}" + (f", … ({len(rows)} in all)" if len(rows) > 8 else "")
 
     def identity(self) -> dict[str, Any]:
-        """What must be the same for a resumed run to see the same batches."""
         b = self.batches
+        order = b.seed if b.shuffle else None
         return {
-            "rows": b.examples,
-            "size": b.size,
-            "order": b.seed if b.shuffle else None,
-            "drop_last": b.drop_last,
+            "batches": {"size": b.size, "order": order, "drop_last": b.drop_last},
+            "data": told_arrays(b.arrays, "array"),
         }
 
 
@@ -190,7 +191,18 @@ class Streamed:
         return f"batch {position} of epoch {epoch}"
 
     def identity(self) -> dict[str, Any]:
-        return {}
+        """Of a list its first batch and its last; what else will come nobody can tell."""
+        found: dict[str, Any] = {"batches": {"steps": self.count}}
+        if isinstance(self.iterable, list | tuple) and self.iterable:
+            first, last = self.iterable[0], self.iterable[-1]
+            found["batches"]["length"] = len(self.iterable)
+            found["data"] = told_arrays(first, "first batch, array")
+            found["data"] |= told_arrays(last, "last batch, array")
+        return found
+
+
+def told_arrays(arrays: Iterable[Any], name: str) -> dict[str, str]:
+    return {f"{name} {i}": told_array(array) for i, array in enumerate(arrays)}
 
 
 def _as_batch(batch: Any) -> Batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +33,14 @@ class Data:
     def take(self, rows: Any) -> Data:
         """The data of these rows alone."""
         return replace(self, x=self.x[rows], y=None if self.y is None else self.y[rows])
+
+    def map(self, f: Callable[[np.ndarray], Any]) -> Data:
+        """The same rows with f(x) in place of x; names of columns stay while these are as many."""
+        x = np.asarray(f(self.x))
+        if x.shape[:1] != self.x.shape[:1]:
+            raise ShapeError(f"f must keep the {len(self)} rows of x, but returned shape {x.shape}")
+        columns = self.columns if x.shape == self.x.shape else ()
+        return replace(self, x=x, columns=columns)
 
     def __repr__(self) -> str:
         kind = f"{len(self.classes)} classes" if self.classes else "no classes"

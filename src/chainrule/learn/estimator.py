@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from chainrule import log_softmax, softmax
-from chainrule.core.containers import map_leaves
+from chainrule import log_softmax, softmax, tree
 from chainrule.errors import ArgumentError
 from chainrule.learn.estimator_network import (
     ACTIVATIONS,
@@ -27,6 +25,7 @@ from chainrule.learn.estimator_network import (
     epochs,
     pays,
 )
+from chainrule.learn.held_out import held_out
 
 LARGEST_BATCH = 200
 SEEDS = 2**31
@@ -48,35 +47,48 @@ class NetworkEstimator(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to the rows of X, from the start, or with `warm_start` from where it stands."""
         again = self.warm_start and hasattr(self, "parameters_")
-        unfinished = self._fit(self._examples(X, y, sample_weight, first=not again), again)
-        if unfinished:
-            cure = "raise max_iter, or tol, or scale the columns of X"
-            text = f"{type(self).__name__}: {unfinished}; {cure}"
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        for warning in self._fit(self._examples(X, y, sample_weight, first=not again), again):
+            warnings.warn(warning, stacklevel=2)
         return self
 
-    def _fit(self, examples: Examples, again: bool) -> str:
-        """Fit; what is returned says that it ended too early, if it did."""
+    def _fit(self, examples: Examples, again: bool) -> list[Warning]:
+        """Fit; what is returned is to be said, as that it ended too early."""
         rng = self._generator()
         if not again:
             self._begin(examples, rng)
         judge, examples = self._held_out(examples)
         settings = self._settings(examples, self.max_iter)
-        best, best_score, waited = None, -np.inf, 0
+        best, lowest, waited = None, np.inf, 0
         run = epochs(self._network(), *self._point(), examples, settings, rng)
         for parameters, state, loss in islice(run, self.max_iter):
             self.parameters_, self._state = parameters, state
             self._count(loss, examples, settings)
-            score = -loss if judge is None else self._judged(judge)
-            waited = 0 if score > best_score + self.tol else waited + 1
-            if score > best_score:
-                best_score = score
-                best = None if judge is None else map_leaves(np.array, parameters)
+            judged = loss if judge is None else self._judged(judge)
+            waited = 0 if judged < lowest - self.tol else waited + 1
+            if judged < lowest:
+                lowest = judged
+                best = None if judge is None else tree.map(np.array, parameters)
             if waited >= self.n_iter_no_change:
                 break
         self._keep(best)
-        ended = waited >= self.n_iter_no_change
-        return "" if ended else f"the loss still falls after max_iter={self.max_iter} epochs"
+        said: list[Warning] = []
+        if self.early_stopping and judge is None:
+            said.append(UserWarning(self._too_few(examples)))
+        if waited < self.n_iter_no_change:
+            said.append(self._unfinished("the loss still falls after max_iter={} epochs"))
+        return said
+
+    def _unfinished(self, what: str) -> Warning:
+        cure = "raise max_iter, or tol, or scale the columns of X"
+        text = f"{type(self).__name__}: {what.format(self.max_iter)}; {cure}"
+        return ConvergenceWarning(text)
+
+    def _too_few(self, examples: Examples) -> str:
+        rows, share = len(examples.weights), self.validation_fraction
+        return (
+            f"{type(self).__name__}(early_stopping=True): of {rows} rows too few are held out by "
+            f"validation_fraction={share} to judge by: the loss on all rows decided when to stop"
+        )
 
     def _partial_fit(self, examples: Examples, first: bool) -> Any:
         rng = self._generator()
@@ -134,7 +146,7 @@ class NetworkEstimator(BaseEstimator):
 
     def _point(self) -> tuple[Any, Any]:
         """Copies to start from: a step writes into what it is given."""
-        return map_leaves(np.array, self.parameters_), map_leaves(np.array, self._state)
+        return tree.map(np.array, self.parameters_), tree.map(np.array, self._state)
 
     def _settings(self, examples: Examples, planned: int) -> Settings:
         rows = examples.x.shape[0]
@@ -152,26 +164,25 @@ class NetworkEstimator(BaseEstimator):
 
     def _keep(self, best: Any) -> None:
         """The parameters in memory of their own, those that were judged best if there are any."""
-        self.parameters_ = map_leaves(np.array, self.parameters_) if best is None else best
-        self._state = map_leaves(np.array, self._state)
+        self.parameters_ = tree.map(np.array, self.parameters_) if best is None else best
+        self._state = tree.map(np.array, self._state)
 
     def _held_out(self, examples: Examples) -> tuple[Examples | None, Examples]:
         """With `early_stopping`, rows to judge by and the others."""
         if not self.early_stopping:
             return None, examples
-        self.validation_scores_: list[float] = []
-        kept, judge = train_test_split(
-            np.arange(len(examples.weights)),
-            test_size=self.validation_fraction,
-            random_state=check_random_state(self.random_state).randint(SEEDS - 1),
-            stratify=examples.targets[:, 0] if self.classifies else None,
-        )
-        return examples.take(judge), examples.take(kept)
+        self.validation_curve_: list[float] = []
+        seed = check_random_state(self.random_state).randint(SEEDS - 1)
+        labels = examples.targets[:, 0]
+        strata = labels if self.classifies else np.zeros(len(labels), np.int64)
+        return held_out(examples, self.validation_fraction, strata, seed) or (None, examples)
 
     def _judged(self, judge: Examples) -> float:
-        score = self._score_of(self._outputs_of(judge.x), judge)
-        self.validation_scores_.append(score)
-        return score
+        """The loss on the rows held out, without the penalty."""
+        weights = judge.weights / judge.weights.sum()
+        loss = self._network().loss(self.parameters_, judge.x, judge.targets, weights, 0.0)
+        self.validation_curve_.append(float(loss))
+        return self.validation_curve_[-1]
 
     def _outputs_of(self, X: Any) -> np.ndarray:
         return self._network().outputs(self.parameters_, X)
@@ -257,7 +268,3 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
 
     def _outputs(self) -> int:
         return len(self.classes_)
-
-    def _score_of(self, scores: np.ndarray, judge: Examples) -> float:
-        right = np.argmax(scores, axis=1) == judge.targets[:, 0]
-        return float(np.average(right, weights=judge.weights))

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 
 from chainrule.errors import ShapeError
 from chainrule.learn.data import Standardiser
 from chainrule.learn.estimator import NetworkClassifier, NetworkEstimator
-from chainrule.learn.estimator_network import Examples
 
 
 class NeuralClassifier(NetworkClassifier):
@@ -21,12 +19,14 @@ class NeuralClassifier(NetworkClassifier):
     - `activation`: "relu", "tanh", "logistic" or "identity".
     - `batch_size`: rows of a step; "auto" is 200, or all if there are fewer.
     - It ends after `max_iter` epochs, or when the loss fell by less than `tol` in
-      `n_iter_no_change` of them. With `early_stopping` the accuracy on a `validation_fraction` of
-      the rows, held out, decides in place of the loss, and the best parameters are kept.
+      `n_iter_no_change` of them. With `early_stopping` the loss on a `validation_fraction` of the
+      rows, held out, decides, and the parameters that had the lowest are kept. Equal rows are held
+      out together. Of too few rows none are held out, with a warning; `partial_fit` holds out none.
     - `class_weight`: {class: weight} or "balanced".
     - `compile`: True, False or "auto", which compiles where at least 500 steps are planned.
 
-    Fitted: `parameters_`, `classes_`, `loss_curve_`, `n_iter_` epochs, `t_` steps.
+    Fitted: `parameters_`, `classes_`, `loss_curve_`, `n_iter_` epochs, `t_` steps, and of the rows
+    held out `validation_curve_`.
     """
 
     def __init__(
@@ -68,9 +68,10 @@ class NeuralRegressor(RegressorMixin, NetworkEstimator):
 
     The targets, one column or several, are standardised inside, so that neither their unit nor
     their mean matters; the losses are those of standardised targets.  The settings are those of
-    NeuralClassifier; with `early_stopping` R² on the rows held out decides.
+    NeuralClassifier.
 
-    Fitted: `parameters_`, `targets_` (the mean and scale of y), `loss_curve_`, `n_iter_`, `t_`.
+    Fitted: `parameters_`, `targets_` (the mean and scale of y), `loss_curve_`, `validation_curve_`,
+    `n_iter_`, `t_`.
     """
 
     classifies = False
@@ -136,9 +137,6 @@ class NeuralRegressor(RegressorMixin, NetworkEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-    def _score_of(self, outputs: np.ndarray, judge: Examples) -> float:
-        return float(r2_score(judge.targets, outputs, sample_weight=judge.weights))
 
 
 def _scale_of(columns: np.ndarray, weights: np.ndarray) -> Standardiser:

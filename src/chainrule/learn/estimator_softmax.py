@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from chainrule import Function, logsumexp
+from chainrule import Function, compile, logsumexp, value_and_grad
 from chainrule.errors import ArgumentError
 from chainrule.learn.estimator import NetworkClassifier
 from chainrule.learn.estimator_network import Examples
@@ -84,7 +86,7 @@ class SoftmaxRegression(NetworkClassifier):
         layer = self.parameters_[0]
         return layer["bias"] if "bias" in layer else np.zeros(len(self.classes_), self.coef_.dtype)
 
-    def _fit(self, examples: Examples, again: bool) -> str:
+    def _fit(self, examples: Examples, again: bool) -> list[Warning]:
         if self.solver not in SOLVERS:
             raise ArgumentError(f"solver={self.solver!r} is none of {', '.join(SOLVERS)}")
         if self.solver == "sgd":
@@ -93,7 +95,7 @@ class SoftmaxRegression(NetworkClassifier):
             raise ArgumentError('early_stopping needs solver="sgd": "lbfgs" ends where it is flat')
         return self._fit_at_once(examples, again)
 
-    def _fit_at_once(self, examples: Examples, again: bool) -> str:
+    def _fit_at_once(self, examples: Examples, again: bool) -> list[Warning]:
         """L-BFGS on all rows."""
         columns = _scaled(examples, self.fit_intercept)
         weights = examples.weights / examples.weights.sum()
@@ -103,15 +105,19 @@ class SoftmaxRegression(NetworkClassifier):
         penalty = (self.alpha / 2 * columns.penalty).astype(weights.dtype)
         start = self._scaled_parameters(columns) if again else np.zeros(shape, weights.dtype)
         pays = labels.size * shape[0] >= SCORES_THAT_PAY if self.compile == "auto" else self.compile
-        compile = bool(pays) and not sparse.issparse(columns.data)
+        possible = find_spec("llvmlite") is not None and not sparse.issparse(columns.data)
+        compile = bool(pays) and possible
+        loss = _compiled(columns.data.shape, *shape, start.dtype) if compile else _loss_of(columns)
+        data = (columns.data,) if compile else ()
         found = minimise(
-            _loss if compile else _loss_of(columns),
+            loss,
             start,
-            *((columns.data,) if compile else ()),
+            *data,
             weights,
             known,
             penalty,
-            compile=compile,
+            compile=False,
+            has_gradient=compile,
             iterations=self.max_iter,
             gtol=self.tol,
             ftol=8 * np.finfo(weights.dtype).eps,
@@ -121,8 +127,9 @@ class SoftmaxRegression(NetworkClassifier):
         self._restart()
         self.n_iter_, self.loss_curve_ = max(found.iterations, 1), list(found.values)
         self.loss_ = found.value
-        ended = found.iterations < self.max_iter
-        return "" if ended else f"L-BFGS has not ended after max_iter={self.max_iter} iterations"
+        if found.iterations < self.max_iter:
+            return []
+        return [self._unfinished("L-BFGS has not ended after max_iter={} iterations")]
 
     def _scaled_parameters(self, columns: Columns) -> np.ndarray:
         """Where a warm start begins."""
@@ -205,6 +212,15 @@ def _loss(theta: Any, data: Any, weights: Any, known: Any, penalty: Any) -> Any:
     rows): sums over few classes run along the rows.
     """
     return np.sum(weights * logsumexp(theta @ data, axis=0)) + _linear(theta, known, penalty)
+
+
+@lru_cache(maxsize=16)
+def _compiled(*form: Any) -> Any:
+    """The loss of arrays of one form with its gradient; kept, so that a grid search compiles once.
+
+    One for each form: a function that met as many as there are data sets would say so.
+    """
+    return compile(value_and_grad(_loss))
 
 
 def _linear(theta: Any, known: Any, penalty: Any) -> Any:

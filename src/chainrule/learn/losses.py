@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 import chainrule as cr
-from chainrule.core.containers import flatten
 
 
 def cross_entropy(scores: Any, labels: Any, weights: Any = None, smoothing: float = 0.0) -> Any:
@@ -77,12 +76,12 @@ def hinge(scores: Any, labels: Any, margin: float = 1.0, weights: Any = None) ->
 
 def l2(parameters: Any) -> Any:
     """Σ p² over every number of the parameters."""
-    return _total([np.sum(np.square(p)) for p in flatten(parameters)[0]])
+    return _total([np.sum(np.square(p)) for p in cr.tree.leaves(parameters)])
 
 
 def l1(parameters: Any) -> Any:
     """Σ |p| over every number of the parameters; at 0 its derivative is 0."""
-    return _total([np.sum(np.abs(p)) for p in flatten(parameters)[0]])
+    return _total([np.sum(np.abs(p)) for p in cr.tree.leaves(parameters)])
 
 
 def _total(parts: list[Any]) -> Any:

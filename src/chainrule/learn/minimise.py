@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 import chainrule as cr
-from chainrule.core.containers import flatten
 
 
 @dataclass(frozen=True)
@@ -38,16 +37,20 @@ def minimise(
     tolerance: float | None = None,
     iterations: int | None = None,
     compile: bool = True,
+    has_gradient: bool = False,
     **options: Any,
 ) -> Minimum:
     """The parameters at which `loss(parameters, *args)` is least, near those given.
 
     `method`, `tolerance` and further options are those of scipy.optimize.minimize, which sees all
     parameters as one float64 vector; they come back in their own types and containers.
+
+    The gradient is compiled in each call anew.  To compile it once for several, pass it yourself:
+    with `has_gradient`, `loss` returns (value, gradient), as `cr.compile(cr.value_and_grad(f))`.
     """
     from scipy.optimize import minimize
 
-    leaves, structure = flatten(parameters)
+    leaves, structure = cr.tree.flatten(parameters)
     arrays = [np.asarray(leaf) for leaf in leaves]
     for array, at in zip(arrays, structure.paths, strict=True):
         if array.dtype.kind != "f":
@@ -55,8 +58,8 @@ def minimise(
     if not arrays:
         raise cr.ArgumentError("minimise: there are no parameters")
     ends = np.cumsum([a.size for a in arrays])
-    value_and_grad = cr.value_and_grad(loss)
-    if compile and find_spec("llvmlite") is not None:
+    value_and_grad = loss if has_gradient else cr.value_and_grad(loss)
+    if compile and not has_gradient and find_spec("llvmlite") is not None:
         value_and_grad = cr.compile(value_and_grad)
 
     def placed(flat: np.ndarray) -> Any:
@@ -65,7 +68,7 @@ def minimise(
         return structure.unflatten(p.reshape(a.shape).astype(a.dtype) for p, a in pairs)
 
     def joined(tree: Any) -> np.ndarray:
-        return np.concatenate([np.ravel(g) for g in flatten(tree)[0]], dtype=np.float64)
+        return np.concatenate([np.ravel(g) for g in cr.tree.leaves(tree)], dtype=np.float64)
 
     last, values = np.nan, []
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import chainrule as cr
-from chainrule.core.containers import Structure, flatten, map_leaves
+from chainrule import tree
 from chainrule.learn.schedules import Schedule, constant
 
 State: TypeAlias = dict[str, Any]
@@ -106,11 +106,11 @@ def clipped(
 
     def update(parameters: Any, gradient: Any, state: State) -> tuple[Any, State]:
         if value is not None:
-            gradient = map_leaves(lambda g: np.clip(g, -value, value), gradient)
+            gradient = tree.map(lambda g: np.clip(g, -value, value), gradient)
         if norm is not None:
-            squares = [np.sum(_cast(g, np.float64) ** 2) for g in flatten(gradient)[0]]
+            squares = [np.sum(_cast(g, np.float64) ** 2) for g in tree.leaves(gradient)]
             scale = norm / np.maximum(np.sqrt(sum(squares[1:], squares[0])), norm)
-            gradient = map_leaves(lambda g: g * _cast(scale, g.dtype), gradient)
+            gradient = tree.map(lambda g: g * _cast(scale, g.dtype), gradient)
         return optimiser.update(parameters, gradient, state)
 
     return Optimiser(f"clipped {optimiser.name}", optimiser.init, update)
@@ -126,17 +126,17 @@ def accumulated(optimiser: Optimiser, every: int) -> Optimiser:
         raise cr.ArgumentError(f"accumulated(every={every!r}): must be a whole number, 1 or more")
 
     def init(parameters: Any) -> State:
-        zeros = map_leaves(_zeros, parameters)
+        zeros = tree.map(_zeros, parameters)
         return {"step": np.zeros(()), "gradient": zeros, "inner": optimiser.init(parameters)}
 
     def update(parameters: Any, gradient: Any, state: State) -> tuple[Any, State]:
-        total = map_leaves(lambda s, g: s + g, state["gradient"], gradient)
-        mean = map_leaves(lambda s: s / float(every), total)
+        total = tree.map(lambda s, g: s + g, state["gradient"], gradient)
+        mean = tree.map(lambda s: s / float(every), total)
         due = np.equal(np.remainder(state["step"] + 1.0, float(every)), 0.0)
         new = optimiser.update(parameters, mean, state["inner"])
         old = parameters, state["inner"]
-        parameters, inner = map_leaves(lambda n, o: np.where(due, n, o), new, old)
-        left = map_leaves(lambda s: np.where(due, np.zeros((), s.dtype), s), total)
+        parameters, inner = tree.map(lambda n, o: np.where(due, n, o), new, old)
+        left = tree.map(lambda s: np.where(due, np.zeros((), s.dtype), s), total)
         return parameters, {"step": state["step"] + 1.0, "gradient": left, "inner": inner}
 
     return Optimiser(f"accumulated {optimiser.name}", init, update)
@@ -172,18 +172,18 @@ def _by_rule(name: str, rate: float | Schedule, moments: tuple[str, ...], rule: 
     schedule = rate if callable(rate) else _given_rate(name, rate)
 
     def init(parameters: Any) -> State:
-        leaves, structure = flatten(parameters)
+        leaves, structure = tree.flatten(parameters)
         _check_floating(name, leaves, structure)
         zeros = [structure.unflatten(map(_zeros, leaves)) for _ in moments]
         return {"step": np.zeros(()), **dict(zip(moments, zeros, strict=True))}
 
     def update(parameters: Any, gradient: Any, state: State) -> tuple[Any, State]:
-        leaves, structure = flatten(parameters)
+        leaves, structure = tree.flatten(parameters)
         trees = [gradient, *(state[moment] for moment in moments)]
         whats = ("gradient", *moments)
         columns = [
-            structure.leaves_of(tree, f"{name}: {what}")
-            for what, tree in zip(whats, trees, strict=True)
+            structure.leaves_of(given, f"{name}: {what}")
+            for what, given in zip(whats, trees, strict=True)
         ]
         leaves = [_array(p) for p in leaves]
         _check_shapes(name, leaves, columns[0], structure)
@@ -214,7 +214,7 @@ def _fraction(name: str, **numbers: float) -> None:
             raise cr.ArgumentError(f"{name}({key}={value!r}): must be at least 0 and less than 1")
 
 
-def _check_floating(name: str, leaves: list[Any], structure: Structure) -> None:
+def _check_floating(name: str, leaves: list[Any], structure: tree.Structure) -> None:
     if not leaves:
         raise cr.ArgumentError(f"{name}: there are no parameters")
     for leaf, at in zip(leaves, structure.paths, strict=True):
@@ -225,7 +225,9 @@ def _check_floating(name: str, leaves: list[Any], structure: Structure) -> None:
             )
 
 
-def _check_shapes(name: str, leaves: list[Any], found: list[Any], structure: Structure) -> None:
+def _check_shapes(
+    name: str, leaves: list[Any], found: list[Any], structure: tree.Structure
+) -> None:
     for i, (p, g) in enumerate(zip(leaves, found, strict=True)):
         if p.shape != np.shape(g):
             raise cr.ShapeError(

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.containers import Opened, Structure, flatten
 from chainrule.errors import ArgumentError, CheckpointError, UnsupportedError
+from chainrule.tree import Opened, Structure, flatten
 
 MOST_AXES = 64  # NumPy's own limit
 LONGEST_PATHS = 10**6  # steps in the paths of all leaves: a small hostile file could have 10⁹

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,25 @@ from chainrule.learn.history import History
 
 COUNTS = ("epoch", "position", "rows", "best_epoch")
 STOPPED = ("", "callback")
+# What may be another than before, if that is accepted; the columns of the history may not.
+ACCEPTABLE = ("seed", "loss", "optimiser", "batches", "data", "validation")
+MOST_SAID, LONGEST = 5, 120  # differences in an error, and characters of each
 
 
 class Store:
     """The folder of one run's checkpoints.
 
-    `identity` is what must be the same for the run to go on: its seed, optimiser and batches.
+    `identity` is what must be the same for the run to go on, but for what is in `accept`: its seed,
+    loss, optimiser, batches and data.
     """
 
-    def __init__(self, folder: Path, keep: int, identity: dict[str, Any]):
-        self.folder, self.keep, self.identity = folder, keep, identity
+    def __init__(
+        self, folder: Path, keep: int, identity: dict[str, Any], accept: Collection[str] = ()
+    ):
+        self.folder, self.keep, self.identity, self.accept = folder, keep, identity, accept
+        if not {*accept} <= {*ACCEPTABLE}:
+            possible = ", ".join(ACCEPTABLE)
+            raise ArgumentError(f"accept={accept!r}: what can be accepted is {possible}")
         self.last: Path | None = None  # the newest that this run wrote or read
 
     def save(self, point: Any) -> None:
@@ -47,20 +57,37 @@ class Store:
         return newest_sound(self.folder, lambda path: self._point(path, like, count))
 
     def _point(self, path: Path, like: Any, count: int | None) -> Any:
-        found = read_checkpoint(path, _tree(like))
+        try:
+            found = read_checkpoint(path, _tree(like))
+        except CheckpointError:
+            # If it is sound in itself, it is better known what differs than that it does not fit.
+            self._check_run(read_checkpoint(path).meta.get("run"), path)
+            raise
+        self._check_run(found.meta.get("run"), path)
         try:
             fields = _fields(found.meta, count)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise CheckpointError(
                 f"{path.name} is refused: it is not of a training run ({error!r:.100})"
             ) from None
-        if found.meta["run"] != self.identity:
-            raise ArgumentError(
-                f"{path} was written by another run: {_differing(found.meta['run'], self.identity)}"
-                ".  Name another folder, or train as then"
-            )
         self.last = path
         return like._replace(**found.tree, step=found.step, **fields)
+
+    def _check_run(self, then: Any, path: Path) -> None:
+        """Raise where the checkpoint is of a run that differs in what is not accepted."""
+        if not isinstance(then, dict):
+            raise CheckpointError(f"{path.name} is refused: it does not say of which run it is")
+        now = self.identity
+        names = [n for n in {**now, **then} if n not in self.accept and then.get(n) != now.get(n)]
+        if names:
+            said = [each for name in names for each in _differing(name, then, now)]
+            more = [f"and {len(said) - MOST_SAID} more"] if len(said) > MOST_SAID else []
+            cure = f"Train as then, or name another folder than {self.folder}"
+            if {*names} <= {*ACCEPTABLE}:
+                cure += f"; accept={tuple(sorted({*names, *self.accept}))} goes on all the same"
+            raise ArgumentError(
+                f"{path.name} is of another run: {', '.join(said[:MOST_SAID] + more)}.  {cure}"
+            )
 
 
 def _tree(point: Any) -> dict[str, Any]:
@@ -105,8 +132,20 @@ def _read(value: Any) -> float | int:
     return float(value)
 
 
-def _differing(then: Any, now: dict[str, Any]) -> str:
-    if not isinstance(then, dict):
-        return "its description is damaged"
-    names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
-    return ", ".join(f"{name} was {then.get(name)!r}, is {now.get(name)!r}" for name in names)
+def _differing(name: str, then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What has changed of one thing; the parts of it that have, where it has parts."""
+    old, new = then.get(name), now.get(name)
+    if isinstance(old, dict) and isinstance(new, dict):
+        parts = [part for part in {**new, **old} if old.get(part) != new.get(part)]
+        return [each for part in parts for each in _differing(part, old, new)]
+    return [f"{_said(name)} was {_said(old)}, is {_said(new)}"]
+
+
+def _said(value: Any) -> str:
+    """What a file holds, in a few characters that can be printed."""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        value = ", ".join(value[:9]) or None
+    if not isinstance(value, str | int | float):
+        return "nothing" if value is None else "something"
+    text = str(value)[:LONGEST]
+    return text if text.isprintable() else ascii(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from math import isfinite
@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import chainrule as cr
-from chainrule.core.containers import flatten, map_leaves
+from chainrule import tree
 from chainrule.errors import ArgumentError, NonFiniteLoss
 from chainrule.learn.batches import Batch, Batches, Source, rows_of, source_of
 from chainrule.learn.history import History
+from chainrule.learn.identity import told
 from chainrule.learn.metrics import means_over
 from chainrule.learn.optimisers import Optimiser
 from chainrule.learn.progress import Shown, shown
@@ -67,6 +68,7 @@ def train(
     keep: int = 3,
     every: int | None = None,
     resume: bool = True,
+    accept: str | Collection[str] = (),
     callbacks: Iterable[Callback] = (),
     steps: int | None = None,
     progress: bool = True,
@@ -84,7 +86,8 @@ def train(
     - `checkpoints`: a folder. A checkpoint is written after each epoch, or after `every` so many
       steps, and at the end; the `keep` newest and the best stay. If there are checkpoints in it,
       the run goes on where the newest sound one stood, and ends with the same bits as if it had
-      never stopped; with `resume=False` that is an error.
+      never stopped; with `resume=False` that is an error. So is another loss, optimiser, rate or
+      other data than then, unless it is in `accept`, as `accept="optimiser"`.
     - `keys`: the loss takes a key as its last argument, for dropout and other noise, drawn from
       `seed` and the number of the step; None where it is measured.
     - `callbacks`: each is called with the record of an epoch and the parameters; True ends the run.
@@ -93,24 +96,27 @@ def train(
     """
     _check(epochs, patience, validation, metrics, every)
     source = source_of(batches, seed=seed, steps=steps)
-    parameters = map_leaves(_own, parameters)
+    parameters = tree.map(_own, parameters)
     start = Point(parameters, optimiser.init(parameters), best=_begin(validation, parameters))
+    quiet = (lambda p, *batch: loss(p, *batch, None)) if keys else loss
+    measure = _measure(quiet, validation, dict(metrics or {}), compile)
     store = None
     if checkpoints is not None:
-        measured = [] if validation is None else ["validation", *(metrics or ())]
-        identity = {"seed": seed, "optimiser": optimiser.name, "measured": measured}
-        identity.update(source.identity())
-        store = Store(Path(checkpoints), keep, identity)
+        accepted = (accept,) if isinstance(accept, str) else tuple(accept)
+        identity = {
+            "seed": seed,
+            "loss": told(loss, "loss"),
+            "optimiser": told(optimiser.update, "optimiser"),
+            "validation": _told_validation(validation),
+            "measured": [] if validation is None else ["validation", *(metrics or ())],
+            **source.identity(),
+        }
+        store = Store(Path(checkpoints), keep, identity, accepted)
     run = _Run(
         loss=loss,
         source=source,
         step=make_step(loss, optimiser, compile=compile),
-        measure=_measure(
-            (lambda p, *batch: loss(p, *batch, None)) if keys else loss,
-            validation,
-            dict(metrics or {}),
-            compile,
-        ),
+        measure=measure,
         epochs=epochs,
         patience=patience,
         every=every,
@@ -251,7 +257,7 @@ class _Run:
         lowest = losses[p.best_epoch - 1] if p.best_epoch else np.inf
         if not losses[-1] < lowest:
             return p
-        return p._replace(best=map_leaves(np.array, p.parameters), best_epoch=p.epoch)
+        return p._replace(best=tree.map(np.array, p.parameters), best_epoch=p.epoch)
 
     def _save(self) -> None:
         if self.store:
@@ -312,7 +318,12 @@ def _own(leaf: Any) -> np.ndarray:
 
 
 def _begin(validation: Any, parameters: Any) -> Any:
-    return None if validation is None else map_leaves(np.array, parameters)
+    return None if validation is None else tree.map(np.array, parameters)
+
+
+def _told_validation(validation: Any) -> dict[str, Any]:
+    data = {} if validation is None else source_of(validation, seed=0).identity().get("data", {})
+    return {f"validation, {name}": text for name, text in data.items()}
 
 
 def _measure(
@@ -335,7 +346,7 @@ def _measure(
 
 def _not_finite(parameters: Any) -> str:
     """Where a leaf that is not finite stands; empty if all are."""
-    leaves, structure = flatten(parameters)
+    leaves, structure = tree.flatten(parameters)
     for leaf, path in zip(leaves, structure.paths, strict=True):
         if not np.isfinite(leaf).all():
             return path or "itself"

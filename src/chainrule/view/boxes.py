@@ -25,7 +25,8 @@ SIZE = 12.0  # of letters, in pixels
 LETTER = 0.602 * SIZE  # the width of each: the typeface is monospaced
 SMALL_LETTER = 0.602 * 10.0
 GATE = 13.0  # half the height of a gate
-CELL = 5.0
+SMALLEST_CELL, LARGEST_CELL = 5.0, 8.0
+HEAT_ROOM = 40.0  # pixels of a table whose cells are large
 ROW = 15.0  # the height of a line of text
 LONGEST_NAME, LONGEST_GATE, LONGEST_GROUP, LONGEST_VALUE = 22, 16, 28, 26
 IN_WORDS, LONGEST_WORDS = 3, 20  # entries and characters of an array that is written out
@@ -39,6 +40,12 @@ class Heat:
     rows: int
     columns: int
     levels: list[float | None]
+
+    @property
+    def cell(self) -> float:
+        """The size of an entry, in pixels: where they are few, they are larger."""
+        room = HEAT_ROOM // max(self.rows, self.columns / 2, 1)
+        return min(LARGEST_CELL, max(SMALLEST_CELL, room))
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ def _box(model: Model, k: int, lead: float) -> Box:
     adjoint = _adjoint_text(model, k, slope)
     head = width_of(name) + width_of(value) + (LETTER if name and value else 0)
     below_text = width_of(adjoint) + (LETTER * 1.6 if adjoint else 0)
-    text = max(head, below_text, *(h.columns * CELL for h in (heat, slope) if h), 0.0)
+    text = max(head, below_text, *(h.columns * h.cell for h in (heat, slope) if h), 0.0)
     return Box(
         lead,
         gate,
@@ -116,7 +123,7 @@ def _box(model: Model, k: int, lead: float) -> Box:
 
 
 def _heat_height(heat: Heat | None) -> float:
-    return heat.rows * CELL + 5 if heat else 0.0
+    return heat.rows * heat.cell + 5 if heat else 0.0
 
 
 def _value_text(model: Model, k: int, heat: Heat | None) -> str:

@@ -37,14 +37,25 @@ def heights_of(
 
 
 def _along_trunks(layers: Layers) -> tuple[Neighbours, Neighbours]:
-    """Neighbours to align with: a trunk goes straight on, whoever leaves it on the way bends."""
+    """Neighbours to align with: a trunk goes straight on, whoever leaves it on the way bends.
+
+    So does the wire of a leaf into a node that has other parents too: what is computed runs
+    straight through a network, and its parameters stand above and below.
+    """
+    leaf = [not near and not layers.is_place(v) for v, near in enumerate(layers.left)]
+    passed = [any(not leaf[w] for w in near) for near in layers.left]
     goes_on = [
         layers.is_place(v) and bool(near) and layers.is_place(near[0])
         for v, near in enumerate(layers.right)
     ]
-    rights = [near[:1] if goes_on[v] else near for v, near in enumerate(layers.right)]
+    rights = [
+        near[:1] if goes_on[v] else [w for w in near if not (leaf[v] and passed[w])]
+        for v, near in enumerate(layers.right)
+    ]
     lefts = [
-        near if layers.is_place(v) else [w for w in near if not goes_on[w]]
+        near
+        if layers.is_place(v)
+        else [w for w in near if not goes_on[w] and not (leaf[w] and passed[v])]
         for v, near in enumerate(layers.left)
     ]
     return lefts, rights

@@ -15,7 +15,6 @@ from chainrule.core.graph import Graph
 from chainrule.diff.run import Run
 from chainrule.errors import ArgumentError, GraphError
 from chainrule.view.boxes import (
-    CELL,
     GATE,
     LETTER,
     SMALL_LETTER,
@@ -241,7 +240,8 @@ def _node(model: Model, made: Layout, k: int, box: Box, shared: bool) -> Iterato
     if k in model.outputs:
         yield f'<path class="dot" d="M{end:.1f} -5l{ARROW:g} 5l-{ARROW:g} 5z"/>'
     elif shared:
-        yield f'<circle class="dot" cx="{end:.1f}" cy="0" r="3.2"/>'
+        parting = float(made.end[made.layer[k]]) - x  # the end of the column
+        yield f'<circle class="dot" cx="{parting:.1f}" cy="0" r="3.2"/>'
     yield "</g>"
 
 
@@ -265,8 +265,8 @@ def _gate(model: Model, k: int, box: Box) -> str:
 def _above(model: Model, k: int, box: Box, left: float) -> Iterator[str]:
     lift = 5.0
     if box.heat:
-        yield from _heat(box.heat, left, -lift - box.heat.rows * CELL, "value")
-        lift += box.heat.rows * CELL + 4
+        yield from _heat(box.heat, left, -lift - box.heat.rows * box.heat.cell, "value")
+        lift += box.heat.rows * box.heat.cell + 4
     spans = []
     if box.name:
         spans.append(f'<tspan class="name">{_text(box.name)}</tspan>')
@@ -283,7 +283,7 @@ def _below(model: Model, k: int, box: Box, left: float) -> Iterator[str]:
     drop = 5.0
     if box.slope_heat:
         yield from _heat(box.slope_heat, left, drop, "adjoint")
-        drop += box.slope_heat.rows * CELL + 4
+        drop += box.slope_heat.rows * box.slope_heat.cell + 4
     if not box.adjoint:
         return
     wrong = model.flags[k] & (ADJOINT_NOT_FINITE | AT_KINK)
@@ -300,11 +300,11 @@ def _heat(heat: Heat, x: float, y: float, which: str) -> Iterator[str]:
     marks: dict[str, list[str]] = {"plus": [], "minus": [], "lost": []}
     for k, level in enumerate(heat.levels):
         row, column = divmod(k, heat.columns)
-        cx, cy = x + (column + 0.5) * CELL, y + (row + 0.5) * CELL
+        cx, cy = x + (column + 0.5) * heat.cell, y + (row + 0.5) * heat.cell
         if level is None:
             marks["lost"].append(f"M{cx - 2:.1f} {cy - 2:.1f}l4 4m0 -4l-4 4")
             continue
-        side = max(1.0, (CELL - 0.6) * abs(level) ** 0.5)
+        side = max(1.0, (heat.cell - 0.6) * abs(level) ** 0.5)
         sign = "plus" if level >= 0 else "minus"
         side -= sign == "minus" and side > 2
         marks[sign].append(_square(cx, cy, side) if which == "value" else _circle(cx, cy, side))

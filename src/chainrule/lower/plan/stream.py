@@ -10,6 +10,7 @@ needs a sum over all rows of stage s belongs to stage s + 1.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
@@ -159,12 +160,13 @@ def _sorted(steps: list[Step], plan: Plan, rows: int) -> tuple[list[Step], list[
     regions: list[Region] = []
     saved = 0
     outputs = {root(v) for v in plan.outputs}
+    readers = _readers(plan.steps)
     for stage in range(max((*before, *inside), default=0) + 1):
         found += before.get(stage, [])
         tiled = inside.get(stage, [])
         region = Region(len(found), len(found) + len(tiled) - 1, rows, rows, axis, dict(known.dim))
         found += tiled
-        gain = _localised(region, tiled, plan.steps, outputs, known) if len(tiled) > 1 else 0
+        gain = _localised(region, tiled, readers, outputs, known) if len(tiled) > 1 else 0
         if gain > WORTH and region.tile < rows:
             regions.append(region)
             saved += gain
@@ -279,29 +281,33 @@ def _note(step: Step, known: _Rows, k: int, stage: int) -> None:
             known.dim[value] = k
 
 
+def _readers(steps: list[Step]) -> Counter[Value]:
+    """By how many of the steps each value is read."""
+    return Counter(base for step in steps for base in {root(v) for v in reads_and_writes(step)[0]})
+
+
 def _localised(
-    region: Region, tiled: list[Step], steps: list[Step], outputs: set[Value], known: _Rows
+    region: Region, tiled: list[Step], readers: Counter[Value], outputs: set[Value], known: _Rows
 ) -> int:
     """Which values need to exist one tile at a time only, and how many bytes that saves.
 
     Bytes saved are those of such values, and those that later steps find in the cache.
     """
-    inside = set(tiled)
-    elsewhere = {root(v) for step in steps if step not in inside for v in reads_and_writes(step)[0]}
+    inside = _readers(tiled)
     for step in tiled:
         for value in reads_and_writes(step)[1]:
             if value in known.total:
                 region.totals.add(value)
-            elif value not in outputs and value not in elsewhere:
+            elif value not in outputs and readers[value] == inside[value]:
                 region.local.add(value)
-    readers: dict[Value, int] = {}
+    from_afar: Counter[Value] = Counter()
     for step in tiled:
         for base, dim in _row_dims(step, region.axis[step], region.rows).items():
             if dim is not None and base not in region.local:
-                readers[base] = readers.get(base, 0) + 1
+                from_afar[base] += 1
     kept = sum(v.nbytes for v in region.local if v in known.dim)
-    again = sum(v.nbytes * (times - 1) for v, times in readers.items())  # read once from afar
-    per_row = (kept + sum(v.nbytes for v in readers)) // region.rows
+    again = sum(v.nbytes * (times - 1) for v, times in from_afar.items())  # which is read once
+    per_row = (kept + sum(v.nbytes for v in from_afar)) // region.rows
     if not kept + again or not per_row:
         return 0
     products = [s for s in tiled if isinstance(s, Product)]
