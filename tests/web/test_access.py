@@ -20,7 +20,7 @@ RUN = """async () => (await axe.run()).violations.map(
         ("shared", "#sort=9", []),
         ("softmax", "", ["ArrowDown"]),
         ("two-ways", "#step=99&order=recursive", ["ArrowDown"]),
-        ("unrolled", "#open=1", ["ArrowDown"]),
+        ("lstm", "#open=1", ["ArrowDown"]),
     ],
 )
 def test_no_rule_is_broken(opened, name, anchor, keys, scheme):

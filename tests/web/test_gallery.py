@@ -133,7 +133,7 @@ def test_row_21_both_contributions_to_the_weights(opened, folder):
 def test_groups_show_layers_steps_and_blocks(opened, folder):
     expected = {"convolution": ("layer", 4), "lstm": ("cell", 4), "transformer": ("normed", 2)}
     for name, (group, count) in expected.items():
-        page = opened(folder / f"{name}.html", "#level=group")
+        page = opened(folder / f"{name}.html", "#level=group", width=2600)
         assert page.page.input_value("#level") == "group"
         named = re.compile(rf"[▸▾] {group}( \d+| \(\d+\))?")
         assert sum(bool(named.fullmatch(text)) for text in page.drawn()) == count

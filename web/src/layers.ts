@@ -2,7 +2,8 @@
 
 export interface Layers {
   layer: number[];
-  nodes: number; // vertices from this on are places of trunks
+  ports: number; // vertices before this are where wires come in
+  nodes: number; // those from this on are places of trunks
   first: number[]; // of each box the first place of its trunk, or -1
   left: number[][];
   right: number[][];
@@ -26,7 +27,7 @@ export function layersOf(count: number, tails: number[], heads: number[], ports 
     first[v] = total;
     total += spans[v];
   }
-  return connected(layer, first, total, spans, parents, children);
+  return { ...connected(layer, first, total, spans, parents, children), ports };
 }
 
 function columnsOf(parents: number[][], children: number[][], ports: number): number[] {
@@ -49,7 +50,7 @@ function longer(v: number, target: number, parents: number[][], children: number
   return parents[v].filter((p) => reach[p] < target && !(children[p].length === 1 && parents[p].length <= 1)).length;
 }
 
-function connected(layer: number[], first: number[], total: number, spans: number[], parents: number[][], children: number[][]): Layers {
+function connected(layer: number[], first: number[], total: number, spans: number[], parents: number[][], children: number[][]): Omit<Layers, "ports"> {
   const count = layer.length;
   const left: number[][] = Array.from({ length: total }, () => []);
   const right: number[][] = Array.from({ length: total }, () => []);

@@ -20,11 +20,13 @@ export function heightsOf(layers: Layers, columns: number[][], above: number[], 
 
 const key = (left: number, right: number) => `${left} ${right}`;
 
-/** Neighbours to align with: a trunk goes straight on, whoever leaves it on the way bends. */
-function alongTrunks({ nodes, left, right }: Layers): [number[][], number[][]] {
+/** Neighbours to align with: a trunk goes straight on, whoever leaves it on the way bends, and so does a leaf that is not alone. */
+function alongTrunks({ ports, nodes, left, right }: Layers): [number[][], number[][]] {
+  const leaf = left.map((near, v) => !near.length && v >= ports && v < nodes);
+  const passed = left.map((near) => near.some((w) => !leaf[w]));
   const goesOn = right.map((near, v) => v >= nodes && near.length > 0 && near[0] >= nodes);
-  const rights = right.map((near, v) => (goesOn[v] ? near.slice(0, 1) : near));
-  const lefts = left.map((near, v) => (v >= nodes ? near : near.filter((w) => !goesOn[w])));
+  const rights = right.map((near, v) => (goesOn[v] ? near.slice(0, 1) : near.filter((w) => !(leaf[v] && passed[w]))));
+  const lefts = left.map((near, v) => (v >= nodes ? near : near.filter((w) => !goesOn[w] && !(leaf[w] && passed[v]))));
   return [lefts, rights];
 }
 
