@@ -27,7 +27,8 @@ export function ordered(layers: Layers): number[][] {
 
 /** Places between 0 and 1, so that columns of different length can be compared. */
 function number(column: number[], place: number[]): void {
-  column.forEach((v, k) => { place[v] = (k + 0.5) / column.length; });
+  const step = 1 / column.length; // as Python computes it, to the last bit: it decides ties
+  column.forEach((v, k) => { place[v] = (k + 0.5) * step; });
 }
 
 function sweepOnce(layers: Layers, columns: number[][], place: number[], rightward: boolean): void {
