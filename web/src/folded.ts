@@ -258,6 +258,8 @@ function modelOf(base: View, tree: Tree, boxes: number[], group: number[], joins
 function placed(base: View, tree: Tree, levels: Map<number, Level>, index: Map<number, number>, joins: Joins, own: (Box | null)[]): { place: Place; panels: Panel[] } {
   const x: number[] = [];
   const y: number[] = [];
+  const start: number[] = []; // of the column that each box stands in
+  const end: number[] = [];
   const panels: Panel[] = [];
   for (const level of levels.values()) {
     const { spread, sizes, ports } = level;
@@ -266,7 +268,10 @@ function placed(base: View, tree: Tree, levels: Map<number, Level>, index: Map<n
       const [left, wire] = [level.x + spread.x[v], level.y + spread.y[v]];
       const inner = item < 0 ? levels.get(~item) : undefined;
       if (!inner) {
-        [x[index.get(item)!], y[index.get(item)!]] = [left, wire];
+        const k = index.get(item)!;
+        [x[k], y[k]] = [left, wire];
+        start[k] = level.x + spread.start[spread.layer[v]];
+        end[k] = level.x + spread.end[spread.layer[v]];
         return;
       }
       const { wide, above, below } = sizes[v];
@@ -282,7 +287,8 @@ function placed(base: View, tree: Tree, levels: Map<number, Level>, index: Map<n
     return level.spread.entry[e];
   });
   const measures = { lead: column("lead"), gate: column("gate"), wide: column("wide"), above: column("above"), below: column("below") };
-  return { place: { ...levels.get(0)!.spread, x, y, entry, ...measures }, panels };
+  const columns = { layer: [...x.keys()], start, end, first: x.map(() => -1), places: [] };
+  return { place: { ...levels.get(0)!.spread, ...columns, x, y, entry, ...measures }, panels };
 }
 
 function linked(joins: Joins, count: number): Pick<View, "into" | "from" | "farthest"> {
