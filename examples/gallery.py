@@ -230,7 +230,7 @@ GALLERY = {
         "the image, on the left, says which dots would have to change.",
         convolutional,
         (ring(), *(0.3 * drawn(*s, 3, 3) for s in ((2, 1), (2, 2), (3, 2), (3, 3))), drawn(2, 12)),
-        "#level=function",
+        "#level=group",
     ),
     "lstm": Exhibit(
         "An LSTM, four steps in time",
@@ -239,7 +239,7 @@ GALLERY = {
         "xs[0] and xs[3]: how much of a gradient is left after four steps?",
         lstm,
         (drawn(12, 5), drawn(12), list(drawn(4, 2))),
-        "#level=function",
+        "#level=group",
     ),
     "transformer": Exhibit(
         "A transformer block",

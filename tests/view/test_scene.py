@@ -10,7 +10,7 @@ from chainrule.core.serial import decode
 from chainrule.diff.run import recorded_run
 from chainrule.view.boxes import boxes_of
 from chainrule.view.model import model_of
-from chainrule.view.scene import ENTRIES, LEVELS, placed, scene
+from chainrule.view.scene import ENTRIES, placed, scene
 from tests.view.gallery import PROGRAMS, ran
 
 
@@ -24,13 +24,9 @@ def test_a_scene_is_strict_json(name):
     assert len(made["place"]["entry"]) == len(run.graph.edges)
     assert set(made["paths"]) == {str(run.graph.index[leaf]) for leaf in run.graph.leaves}
     assert len(made["timeline"]["orders"]["sorted"]["node"]) == 2 * count
-    for level in LEVELS:
-        found = made["levels"][level]
-        groups = len(found["model"]["nodes"]["count"])
-        assert sorted(set(found["group"])) == list(range(groups))
-        for g, size in enumerate(found["model"]["nodes"]["count"]):
-            assert found["group"].count(g) == size
-        assert len(found["place"]["x"]) == groups
+    groups = made["groups"]
+    assert len(groups["of"]) == len(groups["rank"]) == count
+    assert set(groups["of"]) <= set(range(len(groups["name"])))
 
 
 def test_the_places_are_those_of_the_picture():

@@ -72,12 +72,33 @@ def test_a_sort_can_be_played_back(name, method):
     assert all(place[graph.index[p]] < place[graph.index[c]] for p, c in graph.edges)
 
 
-def test_what_is_too_long_says_so():
+def test_of_a_large_run_only_what_the_model_does_not_say_is_told():
+    def f(x, n):
+        total = x
+        for k in range(n):
+            total = total + np.sin(x) * float(k)
+        return total
+
+    run = recorded_run(f, 0.5, n=1_000).backward()
+    told = json.loads(json.dumps(timeline(run)["compact"], allow_nan=False))
+    template = [told["template"]["of"][k] for k in told["template"]["at"]]
+    assert template[:3] == ["", "sin(\x1f)", "multiply(\x1f, 0.0)"]
+    edges = [(run.graph.index[p], run.graph.index[c]) for p, c in run.graph.edges]
+    assert {edges[e][0] for e in told["edge"]} == {0}, "only x has more than two children"
+    assert len(told["edge"]) == 1_001 - 2
+    index, made = run.graph.index, list(run.graph.steps(0.5))
+    sums = {(index[a.parent], index[a.child]): a for s in made for a in s.additions}
+    for e, text in zip(told["edge"], told["after"], strict=True):
+        assert text == f"{sums[edges[e]].after:.6g}"
+
+
+def test_what_is_too_long_says_so(monkeypatch):
     def doubled(x, n):
         for _ in range(n):
             x = x + x
         return x
 
+    monkeypatch.setattr("chainrule.view.timeline.MOST", FEW)
     run = recorded_run(doubled, 0.0, n=FEW).backward()
     assert timeline(run) == {"refused": f"{FEW + 1:,} nodes; steps are shown of 2,000 at the most"}
 

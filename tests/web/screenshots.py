@@ -40,8 +40,8 @@ SHOTS = {
     "explorer-counted-twice": Shot("counted-twice", "#step=99&order=recursive", height=640),
     "explorer-softmax": Shot("softmax", keys=("ArrowDown",)),
     "explorer-network": Shot("network", "#step=19"),
-    "explorer-convolution": Shot("convolution", "#level=function"),
-    "explorer-lstm": Shot("lstm", "#level=function", theme="dark"),
+    "explorer-convolution": Shot("convolution", "#level=group"),
+    "explorer-lstm": Shot("lstm", "#level=group", theme="dark"),
     "explorer-transformer": Shot("transformer", "#step=60", theme="dark"),
     "explorer-beside": Shot("shared", "#compare&step=14"),
 }

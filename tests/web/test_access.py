@@ -21,6 +21,7 @@ RUN = """async () => (await axe.run()).violations.map(
         ("softmax", "", ["ArrowDown"]),
         ("two-ways", "#step=99&order=recursive", ["ArrowDown"]),
         ("two-ways", "#compare&step=12", ["ArrowDown", "t"]),
+        ("lstm", "#open=1", ["ArrowDown"]),
     ],
 )
 def test_no_rule_is_broken(opened, name, anchor, keys, scheme):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from chainrule.view.theme import DARK, LIGHT
+from tests.web import layouts
 from tests.web.ops import FILE, WEB, WHOLE, cases, known
 
 PAGE = files("chainrule.view").joinpath("page.html").read_text(encoding="utf-8")
@@ -86,6 +87,11 @@ def test_the_evaluator_is_checked_against_what_python_computes_today(name):
             for x, y in zip(a[column], b[column], strict=True):
                 assert (x is None) == (y is None)
                 np.testing.assert_allclose(numbers(x), numbers(y), rtol=1e-12, atol=1e-14)
+
+
+def test_the_layout_is_checked_against_where_python_puts_boxes_today():
+    written = json.loads(layouts.FILE.read_text(encoding="utf-8"))
+    assert written == json.loads(layouts.text()), "run python -m tests.web.layouts"
 
 
 def numbers(column):

@@ -133,11 +133,12 @@ def test_row_21_both_contributions_to_the_weights(opened, folder):
 def test_groups_show_layers_steps_and_blocks(opened, folder):
     expected = {"convolution": ("layer", 4), "lstm": ("cell", 4), "transformer": ("normed", 2)}
     for name, (group, count) in expected.items():
-        page = opened(folder / f"{name}.html", "#level=function")
-        assert page.page.input_value("#level") == "function"
-        assert page.drawn().count(group) == count
+        page = opened(folder / f"{name}.html", "#level=group", width=2600)
+        assert page.page.input_value("#level") == "group"
+        named = re.compile(rf"[▸▾] {group}( \d+| \(\d+\))?")
+        assert sum(bool(named.fullmatch(text)) for text in page.drawn()) == count
         page.press("ArrowLeft")
-        assert page.page.url.endswith("&level=function"), "it stays in the link"
+        assert page.page.url.endswith("&level=group"), "it stays in the link"
         page.page.evaluate("location.hash = '#step=3&level=node'")
         page.settle()
         assert page.page.input_value("#level") == "node"

@@ -1,10 +1,14 @@
 // The picture: wires, gates, values above the line and adjoints below it, and what moves just now.
 
 import type { Camera } from "./camera";
+import { groupName, LONGEST_GROUP } from "./boxes";
 import { freeSpot, HIGH, LETTER, type Spot } from "./chips";
+import { Distant } from "./distant";
+import { boxExtents, routeExtents, sees, wireExtents, type Extents } from "./extents";
 import { drawHeat, heatOf, inWords, norm, type Heat } from "./heat";
 import { FLAG, type View } from "./model";
 import { brief, general, pretty } from "./numbers";
+import { drawPanels } from "./panels";
 import type { Pen } from "./pen";
 import type { Colours } from "./theme";
 import { along, corners, flattened, trace, type Point } from "./wires";
@@ -12,6 +16,8 @@ import { along, corners, flattened, trace, type Point } from "./wires";
 const GATE = 13;
 const READABLE = 0.3; // of the scale, below which there is no text
 const MANY = 1500; // wires
+const CROWD = 700; // boxes in sight, beyond which they are too small to be read
+const LEGIBLE = 0.75; // of the scale, from which on all are drawn
 export const FONT = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 export interface Badge { text: string; strong: boolean; tone?: "value" | "adjoint" | "wrong" }
@@ -29,16 +35,39 @@ export interface Frame {
   badges: Map<number, Badge>; // place in the order or on the stack
   selected: number;
   hovered: number;
+  chosen: number; // the group that is selected
   bold: Map<number, number>; // edges of the paths shown, and their share
   found: Set<number> | null; // nodes that a search found
+  shown: number; // of the wires and frames, 0 … 1, while boxes slide to new places
+  slide: ((node: number) => Point) | null; // how far a box is from its place
 }
 
 export class Picture {
   private heats = new Map<string, Heat | null>();
-  private routes: Point[][] = [];
+  private routes = new Map<number, Point[]>();
+  private distant: Distant | null = null;
+  private readonly boxes: Extents;
+  private readonly wiring: Extents; // of edges, or of the pieces of wire of a view of groups
 
-  constructor(readonly view: View) {
-    this.routes = view.model.edges.parent.map((_, e) => corners(view, e));
+  /** `again` asks for another frame after so many milliseconds; `name` is that of a group. */
+  constructor(readonly view: View, private readonly again: (after: number) => void, private readonly name: (group: number) => string) {
+    this.boxes = boxExtents(view);
+    this.wiring = view.folds ? routeExtents(view.folds.segments.map((segment) => segment.route)) : wireExtents(view);
+  }
+
+  private route(e: number): Point[] {
+    let found = this.routes.get(e);
+    if (!found) this.routes.set(e, (found = corners(this.view, e)));
+    return found;
+  }
+
+  /** Whether so much is in sight that nothing can be read. */
+  private crowded(camera: Camera): boolean {
+    if (this.wiring.length / 4 <= MANY || camera.scale >= LEGIBLE) return false;
+    if (camera.scale < READABLE) return true;
+    let seen = 0;
+    for (let v = 0; v < this.view.place.x.length && seen <= CROWD; v++) if (sees(camera, this.boxes, v)) seen++;
+    return seen > CROWD;
   }
 
   draw(context: Pen, camera: Camera, ratio: number, colours: Colours, frame: Frame): void {
@@ -47,48 +76,26 @@ export class Picture {
     context.fillStyle = colours.ground;
     context.fillRect(0, 0, camera.width, camera.height);
     context.setTransform(ratio * scale, 0, 0, ratio * scale, -camera.x * scale * ratio, -camera.y * scale * ratio);
-    if (scale < READABLE && this.routes.length > MANY) {
-      this.distant(context, camera, colours, frame);
+    if (this.crowded(camera)) {
+      this.distant ??= new Distant(this.view, this.again);
+      if (context instanceof CanvasRenderingContext2D) this.distant.draw(context, camera, ratio, colours);
+      else this.distant.paint(context, camera, colours);
+      this.distant.mark(context, camera, colours, frame, (e) => this.route(e));
       return;
     }
+    drawPanels(context, this.view, this.name, camera, colours, frame, scale >= READABLE);
     context.lineCap = "round";
     this.wires(context, camera, colours, frame);
     const { place } = this.view;
     for (let v = 0; v < place.x.length; v++) {
-      if (!camera.sees(place.x[v] - 10, place.y[v] - place.above[v] - 12, place.x[v] + place.wide[v] + 12, place.y[v] + place.below[v] + 12)) continue;
+      if (!sees(camera, this.boxes, v)) continue;
       context.globalAlpha = this.faint(v, frame) ? 0.28 : 1;
+      const [dx, dy] = frame.slide?.(v) ?? [0, 0];
+      if (frame.slide) context.setTransform(ratio * scale, 0, 0, ratio * scale, (dx - camera.x) * scale * ratio, (dy - camera.y) * scale * ratio);
       this.node(context, v, colours, frame, scale >= READABLE);
       context.globalAlpha = 1;
     }
     if (scale >= READABLE) this.sums(context, camera, colours, frame);
-  }
-
-  /** Very many nodes from far away: straight wires and plain blocks, each kind in one go. */
-  private distant(context: Pen, camera: Camera, colours: Colours, frame: Frame): void {
-    const { place, model } = this.view;
-    const size = Math.max(2 * GATE, 2 / camera.scale);
-    context.lineCap = "butt";
-    context.lineWidth = 0.7 / camera.scale;
-    context.strokeStyle = colours.wire;
-    context.globalAlpha = 0.45;
-    context.beginPath();
-    this.routes.forEach((route, e) => {
-      if (!this.visible(camera, e)) return;
-      const [from, to] = this.view.farthest.has(e) ? [route[0], route[route.length - 1]] : [route[route.length - 3], route[route.length - 1]];
-      context.moveTo(from[0], from[1]);
-      context.lineTo(to[0], to[1]);
-    });
-    context.stroke();
-    context.globalAlpha = 1;
-    for (const [colour, wanted] of [[colours.dim, 0], [colours.wrong, 1], [colours.select, 2]] as const) {
-      context.fillStyle = colour;
-      for (let v = 0; v < place.x.length; v++) {
-        const marked = v === frame.selected || v === frame.hovered || frame.found?.has(v) ? 2 : model.nodes.flags[v] & (FLAG.value | FLAG.adjoint) ? 1 : 0;
-        if (marked !== wanted || !camera.sees(place.x[v], place.y[v] - size, place.x[v] + place.wide[v], place.y[v] + size)) continue;
-        const grown = marked ? 2 : 1;
-        context.fillRect(place.x[v] + place.lead[v], place.y[v] - (grown * size) / 2, Math.max(place.gate[v], size / 2) * grown, grown * size);
-      }
-    }
   }
 
   /** The node at a point of the drawing, or -1. */
@@ -121,25 +128,20 @@ export class Picture {
   // -- wires ----------------------------------------------------------------------------------
 
   private wires(context: Pen, camera: Camera, colours: Colours, frame: Frame): void {
-    const { model, place, farthest } = this.view;
-    const { parent, child, flow } = model.edges;
-    const strokes: [number, string, number][] = [];
+    const { model, place, into, from } = this.view;
+    const { child, flow } = model.edges;
+    const near = frame.hovered >= 0 ? [...into[frame.hovered], ...from[frame.hovered]] : [];
+    const strokes = [...new Set([...near, ...frame.bold.keys(), ...frame.live.keys()])]
+      .map((e): [number, string, number] => [e, this.tint(e, colours, frame), this.weight(e, frame)]);
     for (const dashed of [false, true]) {
       context.beginPath();
       // With the wires, so that one line is drawn where they meet.
-      if (!dashed) place.x.forEach((x, v) => { if (camera.sees(x, place.y[v] - 2, x + place.wide[v], place.y[v] + 2)) this.stem(context, v); });
-      for (let e = 0; e < parent.length; e++) {
-        if (flow[e] === dashed || !this.visible(camera, e)) continue;
-        if (frame.bold.has(e) || frame.live.has(e) || parent[e] === frame.hovered || child[e] === frame.hovered) {
-          strokes.push([e, this.tint(e, colours, frame), this.weight(e, frame)]);
-        }
-        // The trunk is drawn with the wire that goes farthest.
-        trace(context, farthest.has(e) ? this.routes[e] : [this.routes[e].at(-3)!, ...this.routes[e].slice(-3)]);
-      }
+      if (!dashed) place.x.forEach((_, v) => { if (sees(camera, this.boxes, v)) this.stem(context, v); });
+      this.plain(context, camera, dashed);
       context.setLineDash(dashed ? [3, 3] : []);
       context.strokeStyle = colours.wire;
       context.lineWidth = 1.4;
-      context.globalAlpha = frame.bold.size || frame.found ? 0.3 : 1;
+      context.globalAlpha = (frame.bold.size || frame.found ? 0.3 : 1) * frame.shown;
       context.stroke();
     }
     context.globalAlpha = 1;
@@ -148,22 +150,32 @@ export class Picture {
       context.strokeStyle = colour;
       context.lineWidth = width;
       context.beginPath();
-      trace(context, this.routes[e]);
+      trace(context, this.route(e));
       context.stroke();
     }
     context.setLineDash([]);
     if (frame.part < 1) this.moving(context, colours, frame);
     if (camera.scale >= READABLE) {
-      for (let e = 0; e < parent.length; e++) if (this.visible(camera, e)) this.local(context, e, colours, frame, place.x[child[e]]);
+      for (let e = 0; e < child.length; e++) if (sees(camera, this.boxes, child[e])) this.local(context, e, colours, frame, place.x[child[e]]);
     }
   }
 
-  private visible(camera: Camera, e: number): boolean {
-    const route = this.routes[e];
-    const [x, y] = route[0];
-    const [to, end] = route[route.length - 1];
-    if (route.length > 4) return camera.sees(x, -1e9, to, 1e9);
-    return camera.sees(x - 4, Math.min(y, end) - 14, to + 4, Math.max(y, end) + 14);
+  /** The course of every wire in sight, of one kind. */
+  private plain(context: Pen, camera: Camera, dashed: boolean): void {
+    const { model, farthest, folds } = this.view;
+    const flow = folds ? folds.segments.map((segment) => segment.flow) : model.edges.flow;
+    for (let e = 0; e < flow.length; e++) {
+      if (flow[e] === dashed || !sees(camera, this.wiring, e)) continue;
+      const route = folds ? folds.segments[e].route : this.route(e);
+      // The trunk is drawn with the wire that goes farthest.
+      trace(context, folds || farthest.has(e) ? route : [route.at(-3)!, ...route.slice(-3)]);
+    }
+  }
+
+  private inSight(camera: Camera): Point[][] {
+    const { model, folds } = this.view;
+    const all = folds?.segments ?? model.edges.parent;
+    return [...all.keys()].filter((e) => sees(camera, this.wiring, e)).map((e) => (folds ? folds.segments[e].route : this.route(e)));
   }
 
   private tint(e: number, colours: Colours, frame: Frame): string {
@@ -180,7 +192,7 @@ export class Picture {
   private moving(context: Pen, colours: Colours, frame: Frame): void {
     context.fillStyle = frame.backward ? colours.adjoint : colours.value;
     for (const e of frame.live.keys()) {
-      const [x, y] = along(flattened(this.routes[e]), frame.backward ? 1 - frame.part : frame.part);
+      const [x, y] = along(flattened(this.route(e)), frame.backward ? 1 - frame.part : frame.part);
       context.beginPath();
       if (frame.backward) context.arc(x, y, 5, 0, 7);
       else context.rect(x - 4.5, y - 4.5, 9, 9);
@@ -211,12 +223,13 @@ export class Picture {
     context.font = `600 10px ${FONT}`;
     context.textAlign = "left";
     const taken: Spot[] = [];
+    const routes = [...frame.live.values()].some(Boolean) ? this.inSight(camera) : [];
     for (const [e, said] of frame.live) {
       if (!said) continue;
       const tail = model.edges.parent[e];
       const text = pretty(said);
       const width = context.measureText(text).width + 10;
-      const spot = freeSpot(this.view, this.routes, camera, tail, brief(frame.adjoint(tail)), width, taken);
+      const spot = freeSpot(this.view, routes, camera, tail, brief(frame.adjoint(tail)), width, taken);
       const { x, y } = spot;
       taken.push(spot);
       context.fillStyle = colours.ground;
@@ -293,6 +306,7 @@ export class Picture {
     context.fillStyle = now ? lit : colours.gate;
     context.strokeStyle = alarm ? colours.wrong : now ? lit : colours.wire;
     context.lineWidth = alarm ? 2.6 : 1.3;
+    if (nodes.op[v] === "loop") this.stack(context, x, y, width, colours);
     context.beginPath();
     if (nodes.gate[v] === "routes") {
       context.moveTo(x + 7, y - GATE); context.lineTo(x + width - 7, y - GATE); context.lineTo(x + width, y);
@@ -305,7 +319,20 @@ export class Picture {
     context.fillStyle = now ? colours.ground : colours.text;
     context.font = `12px ${FONT}`;
     context.textAlign = "center";
-    context.fillText(shortened(nodes.symbol[v], nodes.count[v] === 1 ? 16 : 28), x + width / 2, y + 4.2);
+    context.fillText(shortened(nodes.symbol[v], nodes.count[v] === 1 ? 16 : LONGEST_GROUP), x + width / 2, y + 4.2);
+  }
+
+  /** Behind a loop the turns that are not on top. */
+  private stack(context: Pen, x: number, y: number, width: number, colours: Colours): void {
+    const { fillStyle, strokeStyle } = context;
+    Object.assign(context, { fillStyle: colours.gate, strokeStyle: colours.wire });
+    for (const off of [5, 2.5]) {
+      context.beginPath();
+      context.roundRect(x + off, y - GATE - off, width, 2 * GATE, 3);
+      context.fill();
+      context.stroke();
+    }
+    Object.assign(context, { fillStyle, strokeStyle });
   }
 
   private above(context: Pen, v: number, left: number, y: number, colours: Colours, frame: Frame): void {
@@ -330,7 +357,7 @@ export class Picture {
 
   private nameOf(v: number): string {
     const { nodes } = this.view.model;
-    if (nodes.count[v] > 1) return nodes.op[v] ? `${nodes.count[v]} nodes` : `${nodes.label[v]} (${nodes.count[v]} leaves)`;
+    if (nodes.count[v] > 1) return groupName(this.view.model, v);
     return nodes.named[v] ? shortened(nodes.label[v], 22) : "";
   }
 

@@ -7,13 +7,21 @@ import type { TimeBar } from "./timebar";
 
 export function keys(page: Page, time: TimeBar): void {
   const nodes = page.state.scene.views.node.model.nodes.label.length;
-  const next = (by: number) => page.select((page.state.selected + by + nodes) % nodes);
+  const next = (by: number) => {
+    const { chosen, selected, view } = page.state;
+    const walk = view.folds?.walk;
+    if (!walk) return page.select((selected + by + nodes) % nodes);
+    const at = walk.indexOf(chosen >= 0 ? ~chosen : selected >= 0 ? page.state.scene.tree.seen(selected) : NaN);
+    page.choose(walk[(at + by + walk.length) % walk.length]);
+  };
   const zoom = (factor: number) => { page.camera.zoom(factor); page.draw(); };
   const actions: Record<string, () => void> = {
     ArrowRight: () => time.step(1),
     ArrowLeft: () => time.step(-1),
     ArrowDown: () => next(1),
-    ArrowUp: () => next(page.state.selected < 0 ? 0 : -1),
+    ArrowUp: () => next(page.state.selected < 0 && page.state.chosen < 0 ? 0 : -1),
+    Enter: () => page.opening.turn(),
+    e: () => page.opening.turn(),
     " ": () => time.play(),
     Home: () => time.to(0),
     End: () => time.to(Infinity),
@@ -35,7 +43,8 @@ export function keys(page: Page, time: TimeBar): void {
     if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in actions)) return;
     const field = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
     if (field && target.id !== "scrub" && event.key !== "Escape") return;
-    if (event.key === " " && target instanceof HTMLButtonElement) return;
+    const pressed = target instanceof HTMLButtonElement || target.role === "button" || target.tagName === "SUMMARY";
+    if ((event.key === " " || event.key === "Enter") && pressed) return;
     event.preventDefault();
     actions[event.key]();
   });

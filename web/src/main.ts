@@ -6,11 +6,13 @@ import { Camera } from "./camera";
 import { Code } from "./code";
 import { byId } from "./dom";
 import { Picture } from "./draw";
-import { frameOf, shownAs } from "./frame";
+import { frameOf, hits, shownAs } from "./frame";
 import { keys } from "./keys";
 import { FLAG, read, type View } from "./model";
 import { NodeTable } from "./nodetable";
+import { Opening } from "./opening";
 import { drawOverview } from "./overview";
+import { panelAt } from "./panels";
 import { pointer } from "./pointer";
 import { printing } from "./print";
 import { savePng, saveSvg, type Shown } from "./save";
@@ -27,7 +29,7 @@ const NARROW = 700; // pixels of a telephone
 const BESIDE = 0.72; // of the height, for orders side by side
 const UNREADABLE = 0.3; // below which a page does not open
 const SIDES: Record<string, number> = { code: 270, why: 350 };
-const LEVELS: Record<string, string> = { node: "every node", line: "by line", function: "by function", file: "by file" };
+const LEVELS: Record<string, string> = { node: "every node", group: "in groups" };
 
 class Page {
   readonly state = new State(read(byId("scene").textContent!));
@@ -35,11 +37,13 @@ class Page {
   readonly canvas = byId<HTMLCanvasElement>("graph");
   private readonly context = this.canvas.getContext("2d")!;
   readonly table = new NodeTable(this);
+  readonly opening = new Opening(this);
   private readonly beside = new Beside(this);
   private readonly code: Code;
   private readonly time: TimeBar;
-  private picture = new Picture(this.state.view);
   private drawn: View = this.state.view;
+  private picture = this.pictureOf(this.drawn);
+  private later = 0;
   private started = -Infinity;
   private waiting = false;
   private told = ""; // the sentence of the step
@@ -51,6 +55,7 @@ class Page {
     enter: (entry) => { this.state.entry = entry; this.changed(); document.getElementById(`what-if-cell-${entry}`)?.focus(); },
     assume: (leaf, entry, value) => { this.state.assume(leaf, entry, value); this.changed(); },
     forget: () => { this.state.forget(); this.changed(); },
+    toggle: (group) => this.opening.toggle(group),
   };
 
   constructor() {
@@ -68,11 +73,11 @@ class Page {
     addEventListener("resize", () => this.arrange());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     addEventListener("hashchange", () => {
-      const { level } = this.state;
-      const moved = this.time.follow(location.hash);
-      if (this.state.level !== level) this.relevel(this.state.level);
-      if (moved) { this.follow(); this.changed(); }
+      const opened = this.state.follow(location.hash);
+      if (opened) this.fit();
+      if (this.time.follow(location.hash) || opened) { this.follow(); this.changed(); }
     });
+    this.state.follow(location.hash);
     this.time.follow(location.hash);
     this.arrange();
     this.resize();
@@ -81,17 +86,14 @@ class Page {
 
   /** Show a node: its card, its line, its paths. */
   select(node: number): void {
-    if (node !== this.state.selected) this.state.entry = 0;
-    this.state.selected = node;
-    this.state.path = -1;
+    this.state.select(node);
     this.changed();
     if (node >= 0) this.say(this.describing(node));
   }
 
-  /** Select what is at a point of the canvas: a node, and the entry of an array that is pointed at. */
-  pick(px: number, py: number): void {
-    const node = this.nodeAt(px, py);
-    const entry = node < 0 || this.state.view.group ? -1 : this.picture.entryAt(node, ...this.camera.point(px, py));
+  /** Select a node at a point of the canvas, and the entry of an array that is pointed at. */
+  pick(node: number, px: number, py: number): void {
+    const entry = this.state.level === "node" ? this.picture.entryAt(node, ...this.camera.point(px, py)) : -1;
     this.select(node);
     if (entry >= 0) this.actions.enter(entry);
   }
@@ -99,6 +101,15 @@ class Page {
   /** Say it to those who do not see the page. */
   say(text: string): void {
     if (byId("said").textContent !== text) byId("said").textContent = text;
+  }
+
+  /** Select a thing of the tree: a node, or a group, open or closed. */
+  choose(item: number): void {
+    if (item >= 0) this.select(item);
+    else {
+      this.state.choose(~item);
+      this.changed();
+    }
   }
 
   /** A drawing that is wide and low stands above the panels instead of between them. */
@@ -144,6 +155,10 @@ class Page {
 
   /** Bring a node into view. */
   jump(node: number): void {
+    if (this.state.level === "group") {
+      this.state.scene.tree.reveal(node);
+      this.state.refold();
+    }
     const { place } = this.state.view;
     const v = shownAs(this.state, node);
     this.camera.scale = Math.max(this.camera.scale, 1);
@@ -151,14 +166,18 @@ class Page {
     this.select(node);
   }
 
-  nodeAt(px: number, py: number): number {
-    const v = this.picture.at(...this.camera.point(px, py));
-    const { group } = this.state.view;
-    return v >= 0 && group ? group.lastIndexOf(v) : v;
+  /** The node or group (~group) at a point of the canvas, or null. */
+  itemAt(px: number, py: number): number | null {
+    const point = this.camera.point(px, py);
+    const v = this.picture.at(...point);
+    if (v >= 0) return this.state.view.folds?.items[v] ?? v;
+    const panel = panelAt(this.state.view, ...point);
+    return panel < 0 ? null : ~panel;
   }
 
   relevel(level: string): void {
     this.state.level = level;
+    this.state.chosen = -1;
     this.arrange();
     this.resize();
     this.fit();
@@ -236,7 +255,10 @@ class Page {
   private described(): string {
     const { nodes, leaves, outputs } = this.state.nodes.model;
     const said = (some: number[]) => some.map((v) => this.describing(v)).join("; ");
-    return `Graph of ${nodes.label.length} nodes. Result ${said(outputs.slice(0, 8))}. Leaves ${said(leaves.slice(0, 20))}.`;
+    const { folds } = this.state.view;
+    const { groups, open } = this.state.scene.tree;
+    const things = folds?.walk.slice(0, 30).map((item) => (item >= 0 ? nodes.label[item] : `${groups.name[~item]}, ${open.has(~item) ? "open" : "closed"} group`));
+    return `${things ? `In groups: ${things.join("; ")}. ` : ""}Graph of ${nodes.label.length} nodes. Result ${said(outputs.slice(0, 8))}. Leaves ${said(leaves.slice(0, 20))}.`;
   }
 
   /** The first node that is not finite here, or -1. */
@@ -254,18 +276,29 @@ class Page {
     requestAnimationFrame((now) => {
       this.waiting = false;
       if (this.drawn !== this.state.view) {
-        this.picture = new Picture(this.state.view);
         this.drawn = this.state.view;
+        this.picture = this.pictureOf(this.drawn);
       }
       const part = Math.min(Math.max((now - this.started) / MOVE, 0), 1);
       const palette = colours();
+      let sliding = false;
       if (this.beside.shown) this.beside.draw(this.picture, part, devicePixelRatio, palette);
       else {
-        this.picture.draw(this.context, this.camera, devicePixelRatio, palette, frameOf(this.state, part));
+        const frame = frameOf(this.state, part);
+        sliding = this.opening.slide(frame, now);
+        this.picture.draw(this.context, this.camera, devicePixelRatio, palette, frame);
         drawOverview(this.context, this.state.view, this.camera, devicePixelRatio, palette);
       }
-      if (part < 1) this.draw();
+      if (part < 1 || sliding) this.draw();
     });
+  }
+
+  private pictureOf(view: View): Picture {
+    const again = (after: number) => {
+      clearTimeout(this.later);
+      this.later = window.setTimeout(() => this.draw(), after);
+    };
+    return new Picture(view, again, (group) => this.state.scene.tree.groups.name[group]);
   }
 
   private resize(): void {
@@ -305,7 +338,7 @@ class Page {
     printing(() => this.shown());
     for (const panel of ["code", "why"]) press(`show-${panel}`, () => this.fold(panel));
     byId("trouble").textContent = "not finite: jump";
-    press("trouble", () => { this.state.level = "node"; this.jump(this.bad); });
+    press("trouble", () => this.jump(this.bad));
     byId("legend").textContent = legend(this.state);
   }
 
@@ -316,11 +349,8 @@ class Page {
   }
 
   private firstHit(): void {
-    const hits = frameOf(this.state, 1).found;
-    const first = hits ? [...hits][0] : undefined;
-    if (first === undefined) return;
-    const { group } = this.state.view;
-    this.jump(group ? group.lastIndexOf(first) : first);
+    const first = hits(this.state)?.[0];
+    if (first !== undefined) this.jump(first);
   }
 }
 

@@ -1,5 +1,10 @@
 // The data of a page, as src/chainrule/view/scene.py writes it, with its columns spread out.
 
+import { unfolded, type Compact } from "./compact";
+import type { Panel, Segment } from "./folded";
+import { Tree } from "./tree";
+import type { Point } from "./wires";
+
 export type Real = number | string | null; // "nan", "inf" and "-inf" are words
 export type Piece = [text: string, style: string];
 
@@ -28,12 +33,21 @@ export interface Place {
   places: number[]; entry: number[]; width: number; height: number; lead: number[]; gate: number[];
   wide: number[]; above: number[]; below: number[];
 }
-/** A model with its places, the edges into and out of each node, and the node each node is part of. */
+/**
+ * A model with its places, the edges into and out of each box, per node the box it is part of (null: each is one),
+ * and per box the node that it is, or -1.
+ */
 export interface View {
   model: Model; place: Place; into: number[][]; from: number[][]; group: number[] | null;
-  farthest: Set<number>;
+  alone: number[]; farthest: Set<number>; folds?: Folds;
 }
-export interface Adds { parent: number[]; contribution: string[]; after: string[] }
+/** Of a view of groups: the thing that each box is (see `Tree`), all things with frames among them, the frames. */
+export interface Folds {
+  items: number[]; walk: number[]; panels: Panel[]; segments: Segment[];
+  route: (edge: number) => Point[];
+  edge: (edge: number) => number; // the wire that an edge between nodes is part of, or -1
+}
+export interface Adds { parent: number[]; contribution: string[]; after: string[]; edge?: number[] }
 export interface Steps {
   kind: number[]; node: number[]; why: string[]; wrong: string[]; lines: Piece[][][];
   adds: (Adds | null)[];
@@ -52,7 +66,7 @@ export interface Program {
 export interface Given { leaves: Record<string, unknown>; seeds: unknown[] }
 export interface Listing { file: string; first: number; text: string[] }
 export interface Scene {
-  views: Record<string, View>; timeline: Timeline | { refused: string } | null;
+  views: { node: View }; tree: Tree; timeline: Timeline | { refused: string } | null;
   paths: Record<string, Paths> | null; program: Program | null; point: Given | null; source: Listing[]; formula: string;
 }
 
@@ -61,28 +75,35 @@ export const FLAG = { value: 1, adjoint: 2, kink: 4 };
 /** The data that stands in the page. */
 export function read(text: string): Scene {
   const raw = JSON.parse(text);
-  const views: Record<string, View> = { node: view(raw, null) };
-  for (const [level, shown] of Object.entries<any>(raw.levels)) views[level] = view(shown, shown.group);
-  const { timeline, paths, program, point = null, source = [], formula = "" } = raw;
-  return { views, timeline, paths, program, point, source, formula };
+  const node = view(raw);
+  const compact: Compact | undefined = raw.timeline?.compact;
+  const timeline = compact ? unfolded(node, compact) : raw.timeline;
+  const { paths, program, point = null, source = [], formula = "" } = raw;
+  return { views: { node }, tree: new Tree(columns(raw.groups)), timeline, paths, program, point, source, formula };
 }
 
-function view(raw: any, group: number[] | null): View {
+function view(raw: any): View {
   const model: Model = { ...raw.model, nodes: columns(raw.model.nodes), edges: columns(raw.model.edges), lines: columns(raw.model.lines) };
+  const { nodes, edges } = model;
+  nodes.count ??= nodes.label.map(() => 1); // a large graph does not say so
+  edges.count ??= edges.parent.map(() => 1);
+  nodes.number ??= nodes.label.map(() => null);
+  nodes.slope ??= nodes.label.map(() => null);
   const into: number[][] = model.nodes.label.map(() => []);
   const from: number[][] = model.nodes.label.map(() => []);
   model.edges.parent.forEach((parent, e) => {
     from[parent].push(e);
     into[model.edges.child[e]].push(e);
   });
-  return { model, place: raw.place, into, from, group, farthest: farthest(model, raw.place) };
+  const alone = model.nodes.label.map((_, v) => v);
+  return { model, place: raw.place, into, from, group: null, alone, farthest: farthest(model, raw.place) };
 }
 
 /** Of the wires that leave a node, those that go farthest: the others branch off from them. */
 function farthest(model: Model, place: Place): Set<number> {
-  const best = new Map<string, number>();
+  const best = new Map<number, number>();
   model.edges.parent.forEach((parent, e) => {
-    const key = `${parent} ${model.edges.flow[e]}`;
+    const key = 2 * parent + Number(model.edges.flow[e]);
     const known = best.get(key);
     const layer = (edge: number) => place.layer[model.edges.child[edge]];
     if (known === undefined || layer(e) > layer(known)) best.set(key, e);

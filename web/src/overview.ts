@@ -7,6 +7,7 @@ import type { Colours } from "./theme";
 const WIDE = 200;
 const HIGH = 90;
 const MARGIN = 12;
+const MOST = 15_000; // nodes: there are no more pixels
 
 export interface Corner { x: number; y: number; width: number; height: number; scale: number }
 
@@ -25,7 +26,6 @@ export function cornerOf(view: View, camera: Camera): Corner | null {
 export function drawOverview(context: CanvasRenderingContext2D, view: View, camera: Camera, ratio: number, colours: Colours): void {
   const corner = cornerOf(view, camera);
   if (!corner) return;
-  const { place, model } = view;
   context.setTransform(ratio, 0, 0, ratio, corner.x * ratio, corner.y * ratio);
   context.fillStyle = colours.ground;
   context.globalAlpha = 0.9;
@@ -34,11 +34,7 @@ export function drawOverview(context: CanvasRenderingContext2D, view: View, came
   context.strokeStyle = colours.wire;
   context.lineWidth = 1;
   context.strokeRect(-6, -6, corner.width + 12, corner.height + 12);
-  const size = Math.max(1.2, 8 * corner.scale);
-  for (let v = 0; v < place.x.length; v++) {
-    context.fillStyle = model.nodes.flags[v] & (FLAG.value | FLAG.adjoint) ? colours.wrong : colours.wire;
-    context.fillRect(place.x[v] * corner.scale, place.y[v] * corner.scale - size / 2, Math.max(place.wide[v] * corner.scale * 0.8, size), size);
-  }
+  context.drawImage(pictureOf(view, corner, ratio, colours), 0, 0, corner.width, corner.height);
   const edge = (at: number, most: number) => Math.min(Math.max(at * corner.scale, -6), most + 6);
   const left = edge(camera.x, corner.width);
   const top = edge(camera.y, corner.height);
@@ -47,4 +43,28 @@ export function drawOverview(context: CanvasRenderingContext2D, view: View, came
   context.strokeStyle = colours.select;
   context.lineWidth = 2;
   context.strokeRect(left, top, right - left, bottom - top);
+}
+
+interface Kept { key: string; canvas: OffscreenCanvas }
+const kept = new WeakMap<View, Kept>();
+
+/** All nodes, drawn once; of very many only some, but everyone that is not finite. */
+function pictureOf(view: View, corner: Corner, ratio: number, colours: Colours): OffscreenCanvas {
+  const key = `${corner.scale} ${ratio} ${colours.wire}`;
+  const last = kept.get(view);
+  if (last?.key === key) return last.canvas;
+  const canvas = new OffscreenCanvas(Math.ceil(corner.width * ratio) || 1, Math.ceil(corner.height * ratio) || 1);
+  const context = canvas.getContext("2d")!;
+  context.scale(ratio, ratio);
+  const { place, model } = view;
+  const size = Math.max(1.2, 8 * corner.scale);
+  const every = Math.ceil(place.x.length / MOST);
+  for (let v = 0; v < place.x.length; v++) {
+    const alarm = model.nodes.flags[v] & (FLAG.value | FLAG.adjoint);
+    if (v % every && !alarm) continue;
+    context.fillStyle = alarm ? colours.wrong : colours.wire;
+    context.fillRect(place.x[v] * corner.scale, place.y[v] * corner.scale - size / 2, Math.max(place.wide[v] * corner.scale * 0.8, size), size);
+  }
+  kept.set(view, { key, canvas });
+  return canvas;
 }

@@ -36,12 +36,13 @@ export function pointer(page: Page, canvas = page.canvas): void {
   });
   canvas.addEventListener("pointerup", (event) => {
     down.delete(event.pointerId);
-    if (moved <= CLICK && !overview(page, event)) page.pick(...inside(event));
+    if (moved <= CLICK && !overview(page, event)) click(page, event);
   });
   canvas.addEventListener("pointercancel", (event) => down.delete(event.pointerId));
   canvas.addEventListener("pointerleave", () => { byId("tip").hidden = true; page.actions.point(-1); });
   canvas.addEventListener("dblclick", (event) => {
-    if (page.state.view.group && page.nodeAt(...inside(event)) >= 0) page.relevel("node");
+    const item = page.itemAt(...inside(event));
+    if (item !== null && item < 0 && !page.opening.onTriangle(...inside(event), ~item)) page.opening.toggle(~item);
   });
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
@@ -55,6 +56,16 @@ export function pointer(page: Page, canvas = page.canvas): void {
 function inside(event: MouseEvent): [number, number] {
   const box = (event.target as HTMLElement).getBoundingClientRect();
   return [event.clientX - box.x, event.clientY - box.y];
+}
+
+/** A click selects; one on the triangle of a group opens or closes it. */
+function click(page: Page, event: MouseEvent): void {
+  const at = inside(event);
+  const item = page.itemAt(...at);
+  if (item === null) page.select(-1);
+  else if (item >= 0) page.pick(item, ...at);
+  else if (page.opening.onTriangle(...at, ~item)) page.opening.toggle(~item);
+  else page.choose(item);
 }
 
 /** A click on the overview goes there. */
@@ -71,20 +82,32 @@ function overview(page: Page, event: MouseEvent): boolean {
 
 /** Say what is under the pointer. */
 function hover(page: Page, event: PointerEvent): void {
-  const v = page.nodeAt(...inside(event));
+  const item = page.itemAt(...inside(event));
   const tip = byId("tip");
-  (event.target as HTMLElement).classList.toggle("over", v >= 0);
-  if (v !== page.state.hovered) page.actions.point(v);
-  tip.hidden = v < 0 || event.pointerType === "touch";
+  const v = item ?? -1;
+  (event.target as HTMLElement).classList.toggle("over", item !== null);
+  const { tree } = page.state.scene;
+  const pointed = v >= 0 || item === null ? v : tree.open.has(~v) ? -1 : tree.sample(~v);
+  if (pointed !== page.state.hovered) page.actions.point(pointed);
+  tip.hidden = item === null || event.pointerType === "touch";
   if (tip.hidden) return;
-  const { nodes, lines } = page.state.nodes.model;
-  const line = nodes.line[v];
-  tip.textContent = [
-    `${nodes.label[v]}${nodes.call[v] ? ` = ${nodes.call[v]}` : ""}`,
-    `${nodes.dtype[v]} ${nodes.shape[v]}`.trim(),
-    line >= 0 ? `${lines.file[line]}:${lines.number[line]}` : "",
-  ].filter(Boolean).map(pretty).join(" · ");
+  tip.textContent = (v < 0 ? groupTip(page, ~v) : nodeTip(page, v)).filter(Boolean).map(pretty).join(" · ");
   const box = byId("stage").getBoundingClientRect();
   tip.style.left = `${Math.min(event.clientX - box.x + 14, Math.max(box.width - tip.offsetWidth - 8, 0))}px`;
   tip.style.top = `${event.clientY - box.y + 18}px`;
+}
+
+function nodeTip(page: Page, v: number): string[] {
+  const { nodes, lines } = page.state.nodes.model;
+  const line = nodes.line[v];
+  return [
+    `${nodes.label[v]}${nodes.call[v] ? ` = ${nodes.call[v]}` : ""}`,
+    `${nodes.dtype[v]} ${nodes.shape[v]}`.trim(),
+    line >= 0 ? `${lines.file[line]}:${lines.number[line]}` : "",
+  ];
+}
+
+function groupTip(page: Page, group: number): string[] {
+  const { groups, count, open } = page.state.scene.tree;
+  return [groups.name[group], `${count[group].toLocaleString("en")} nodes`, open.has(group) ? "double-click closes it" : "double-click opens it"];
 }

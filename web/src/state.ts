@@ -1,11 +1,13 @@
 // What the reader has chosen, and what follows from it; whoever shows something asks here.
 
+import { folded } from "./folded";
 import type { Paths, Refused, Scene, Steps, View } from "./model";
 import type { Nd } from "./nd";
 import { constantOf, refusal } from "./program";
 import { ORDERS, Track, type Known } from "./timeline";
 import { Changed } from "./whatif";
 
+const LEVELS = ["node", "group"];
 const FEW = 250; // nodes that are drawn one by one unless asked
 
 export class State {
@@ -13,6 +15,7 @@ export class State {
   order = "sorted";
   moment = 0;
   selected = -1;
+  chosen = -1; // the group that is selected
   hovered = -1;
   lines: number[] = []; // of the code that are pointed at
   path = -1; // which of the selected leaf's paths is shown; -1 is all
@@ -23,11 +26,16 @@ export class State {
   track: Track | null = null;
   known: Known | null = null;
   readonly whyNot: string;
+  private readonly first: string; // the groups that are open at first
+  private readonly few: boolean; // whether at first every node is drawn
   private changed: Changed | null = null;
+  private folds: View | null = null;
 
   constructor(readonly scene: Scene) {
     const count = scene.views.node.model.nodes.label.length;
-    this.level = count <= FEW ? "node" : "function";
+    this.first = scene.tree.link;
+    this.few = count <= FEW;
+    this.level = this.few ? "node" : "group";
     this.whyNot = this.timed ? refusal(scene.program, scene.point, scene.views.node.model.nodes.label) : "there are no adjoints; run.backward() gives them";
     this.retrack();
     this.go(this.track?.length ?? 0);
@@ -47,7 +55,42 @@ export class State {
   }
 
   get view(): View {
-    return this.level === "node" ? this.nodes : this.scene.views[this.level];
+    if (this.level === "node") return this.nodes;
+    return (this.folds ??= folded(this.nodes, this.scene.tree));
+  }
+
+  select(node: number): void {
+    if (node !== this.selected) this.entry = 0;
+    [this.selected, this.chosen, this.path] = [node, -1, -1];
+  }
+
+  choose(group: number): void {
+    [this.selected, this.chosen, this.path] = [-1, group, -1];
+  }
+
+  /** What a link says of groups: "" where they are as at first. */
+  get link(): string {
+    const { link } = this.scene.tree;
+    if (this.level === "group" && link !== this.first) return `open=${link}`;
+    return (this.level === "node") === this.few ? "" : `level=${this.level}`;
+  }
+
+  /** Open the groups that a link names, #open=3.7, or draw as #level=node says; whether that changes anything. */
+  follow(hash: string): boolean {
+    const asked = new URLSearchParams(hash.slice(1));
+    const { tree } = this.scene;
+    const open = asked.get("open") ?? tree.link;
+    const level = asked.has("open") ? "group" : (asked.get("level") ?? this.level);
+    if (!LEVELS.includes(level) || (level === this.level && open === tree.link)) return false;
+    tree.link = open;
+    this.level = level;
+    this.refold();
+    return true;
+  }
+
+  /** The groups that are open have changed, or the numbers in them. */
+  refold(): void {
+    this.folds = null;
   }
 
   /** The view of single nodes, at the point that is looked at. */
@@ -102,7 +145,7 @@ export class State {
     const { shape, data } = this.valueOf(leaf);
     this.leaves.set(leaf, { shape, data: data.map((was, k) => (k === entry ? value : was)) });
     this.changed = new Changed(this.scene, this.leaves);
-    this.level = "node";
+    this.refold();
     this.retrack();
     this.go(this.moment);
   }
@@ -110,6 +153,7 @@ export class State {
   forget(): void {
     this.leaves.clear();
     this.changed = null;
+    this.refold();
     this.retrack();
     this.go(this.moment);
   }

@@ -9,11 +9,9 @@ const LONGEST = 60_000; // milliseconds a play through all of it takes, at the m
 
 export class TimeBar {
   private timer = 0;
-  private readonly opening: string; // the level at which the page opens
   private readonly scrub = byId<HTMLInputElement>("scrub");
 
   constructor(private readonly state: State, private readonly changed: (moved: boolean) => void) {
-    this.opening = state.level;
     const press = (id: string, action: () => void) => byId(id).addEventListener("click", action);
     press("first", () => this.to(0));
     press("back", () => this.step(-1));
@@ -68,12 +66,10 @@ export class TimeBar {
     this.changed(false);
   }
 
-  /** The moment that a link names: #step=7, #sort=3, &order=recursive, and &level=function; #compare&step=9. */
+  /** The moment that a link names: #step=7, #sort=3, and &order=recursive; #compare&step=9. */
   follow(hash: string): boolean {
     const asked = new URLSearchParams(hash.slice(1));
     const order = asked.get("order");
-    const level = asked.get("level");
-    if (level && level in this.state.scene.views) this.state.level = level;
     if (!this.state.track) return false;
     this.state.compare(asked.has("compare"));
     if (order && order in ORDERS && !this.state.refused(order) && !this.state.comparing) this.state.reorder(order);
@@ -86,8 +82,12 @@ export class TimeBar {
   }
 
   show(): void {
-    const { track, moment, order, comparing } = this.state;
-    if (!track) return;
+    const { track, moment, order, comparing, link } = this.state;
+    const linked = location.protocol !== "about:"; // a page in a notebook's frame has no address of its own
+    if (!track) {
+      if (linked && link !== location.hash.slice(1) && (link || /open=|level=/.test(location.hash))) history.replaceState(null, "", `#${link}`);
+      return;
+    }
     const playing = this.timer !== 0;
     byId("play").textContent = playing ? "❚❚" : "▶";
     byId("play").setAttribute("aria-label", playing ? "Pause" : "Play");
@@ -101,11 +101,9 @@ export class TimeBar {
     byId("step").textContent = said;
     this.scrub.setAttribute("aria-valuetext", said);
     this.phases();
-    const level = this.state.level === this.opening ? "" : `&level=${this.state.level}`;
-    const place = comparing ? `compare&step=${step}` : `${step > 0 ? `step=${step}` : `sort=${moment}`}${order === "sorted" ? "" : `&order=${order}`}`;
-    const where = `#${place}${level}`;
-    const linked = location.protocol !== "about:"; // a page in a notebook's frame has no address of its own
-    if (linked && !playing && location.hash !== where && (location.hash || level || moment < track.length)) history.replaceState(null, "", where);
+    const place = comparing ? `compare&step=${step}` : step > 0 ? `step=${step}` : `sort=${moment}`;
+    const where = `#${[place, !comparing && order !== "sorted" && `order=${order}`, link].filter(Boolean).join("&")}`;
+    if (linked && !playing && location.hash !== where && (location.hash || link || moment < track.length)) history.replaceState(null, "", where);
   }
 
   private phases(): void {

@@ -29,6 +29,7 @@ export interface Known {
 
 export class Track {
   readonly sort: Sort;
+  private last: { moment: number; known: Known } | null = null;
 
   constructor(scene: Scene, readonly order: string, private readonly count: number, readonly steps: Steps, sorted = true) {
     const timeline = scene.timeline as { sort: Record<string, Sort> };
@@ -55,16 +56,25 @@ export class Track {
     return moment - this.sort.kind.length;
   }
 
+  /** What is known at a moment; the one before is used up, so that a step on in a large graph is short. */
   at(moment: number): Known {
+    const begun = this.last && this.last.moment < moment ? this.last : { moment: 0, known: this.beginning() };
+    const known: Known = { ...begun.known, adds: null, before: [], lines: [] };
+    const sorted = this.sort.kind.length;
+    for (let k = begun.moment; k < moment; k++) {
+      if (k < sorted) this.sorting(known, k);
+      else this.stepping(known, k - sorted, k === moment - 1);
+    }
+    this.last = { moment, known };
+    return known;
+  }
+
+  private beginning(): Known {
     const blank = <T>(value: T): T[] => new Array<T>(this.count).fill(value);
-    const known: Known = {
+    return {
       phase: "start", node: -1, kind: "", valued: blank(false), sums: blank(""), settled: blank(false),
       wrong: blank(false), adds: null, before: [], lines: [], waiting: [], placed: [],
     };
-    const sorted = this.sort.kind.length;
-    for (let k = 0; k < Math.min(moment, sorted); k++) this.sorting(known, k);
-    for (let k = 0; k < moment - sorted; k++) this.stepping(known, k, k === moment - sorted - 1);
-    return known;
   }
 
   private sorting(known: Known, k: number): void {
@@ -73,7 +83,8 @@ export class Track {
     Object.assign(known, { phase: "sort", kind, node });
     if (kind === "push" || kind === "ready") known.waiting.push(node);
     if (kind !== "placed") return;
-    known.waiting = known.waiting.filter((other) => other !== node);
+    if (known.waiting.at(-1) === node) known.waiting.pop();
+    else known.waiting.splice(known.waiting.indexOf(node), 1);
     known.placed.push(node);
   }
 
@@ -113,11 +124,12 @@ export function sentence(line: Piece[]): { said: Piece[]; reason: string } {
   return { said: pieces, reason };
 }
 
-/** The final adjoints of the leaves in an order. */
-export function finals(steps: Steps): Map<number, { adjoint: string; wrong: boolean }> {
+/** The final adjoints of these leaves in an order. */
+export function finals(steps: Steps, leaves: number[]): Map<number, { adjoint: string; wrong: boolean }> {
   const found = new Map<number, { adjoint: string; wrong: boolean }>();
+  const wanted = new Set(leaves);
   steps.node.forEach((node, k) => {
-    if (steps.kind[k]) found.set(node, { adjoint: firstNumber(steps.lines[k]), wrong: steps.wrong[k] !== "" });
+    if (steps.kind[k] && wanted.has(node)) found.set(node, { adjoint: firstNumber(steps.lines[k]), wrong: steps.wrong[k] !== "" });
   });
   return found;
 }

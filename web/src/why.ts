@@ -4,6 +4,7 @@ import { arrayCard } from "./arrays";
 import { besideCard } from "./beside";
 import { button, h, pieces, type Child } from "./dom";
 import { whatIf } from "./edit";
+import { groupCard } from "./groupcard";
 import { FLAG } from "./model";
 import { brief, general, pretty } from "./numbers";
 import type { State } from "./state";
@@ -16,8 +17,10 @@ export interface Actions {
   enter: (entry: number) => void;
   assume: (leaf: number, entry: number, value: number) => void;
   forget: () => void;
+  toggle: (group: number) => void;
 }
 
+const LISTED = 80; // nodes of a stack or an order
 const GATES: Record<string, string> = {
   distributes: "distributes: hands its adjoint on to every input",
   swaps: "swaps: times the other factor",
@@ -61,14 +64,15 @@ function sortCard(state: State, actions: Actions): HTMLElement {
   const known = state.known!;
   const { label } = state.nodes.model.nodes;
   const chips = (nodes: number[], kind: string) =>
-    h("p", "chips", ...nodes.map((v) => chip(state, v, actions, kind)), nodes.length === 0 && h("span", "dim", "empty"));
+    h("p", "chips", nodes.length > LISTED && h("span", "dim", `${(nodes.length - LISTED).toLocaleString("en")} more, then`),
+      ...nodes.slice(-LISTED).map((v) => chip(state, v, actions, kind)), nodes.length === 0 && h("span", "dim", "empty"));
   const kahn = state.order === "data-driven";
   return h("section", "sort", h("h2", "", `sort · ${kahn ? "by counting" : "depth first"}`),
     h("p", "sentence", SORTING[known.kind](label[known.node])),
     h("h3", "", kahn ? "queue" : "stack"), chips(known.waiting, "value"), h("h3", "", "order"), chips(known.placed, ""));
 }
 
-function chip(state: State, v: number, actions: Actions, kind = ""): HTMLElement {
+export function chip(state: State, v: number, actions: Actions, kind = ""): HTMLElement {
   const made = button(state.nodes.model.nodes.label[v], `chip ${kind}`, () => actions.select(v));
   made.addEventListener("mouseenter", () => actions.point(v));
   made.addEventListener("mouseleave", () => actions.point(-1));
@@ -79,9 +83,9 @@ function chip(state: State, v: number, actions: Actions, kind = ""): HTMLElement
 function comparison(state: State): HTMLElement | null {
   if (state.moment !== state.track!.length) return null;
   const orders = Object.keys(ORDERS).filter((order) => state.steps(order));
-  const ends = orders.map((order) => finals(state.steps(order)!));
-  const leaves = state.nodes.model.leaves.filter((v) => ends[0].has(v)).slice(0, 12);
-  if (!leaves.length) return null;
+  const leaves = state.nodes.model.leaves.slice(0, 12);
+  const ends = orders.map((order) => finals(state.steps(order)!, leaves));
+  if (!leaves.some((v) => ends[0].has(v))) return null;
   const { label } = state.nodes.model.nodes;
   const rows = leaves.map((v) => h("tr", "", h("th", "", label[v]), ...ends.map((end) => {
     const last = end.get(v);
@@ -94,7 +98,7 @@ function comparison(state: State): HTMLElement | null {
 // -- the node ---------------------------------------------------------------------------------
 
 export function nodeCard(state: State, actions: Actions): HTMLElement {
-  if (state.view.group && state.selected < 0) return h("section", "", h("p", "dim", "Click a group to see its nodes."));
+  if (state.chosen >= 0) return groupCard(state, state.chosen, actions);
   const v = state.selected;
   if (v < 0) return leavesCard(state, actions);
   const { nodes, arrays, lines } = state.nodes.model;

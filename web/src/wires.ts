@@ -1,6 +1,6 @@
 // The course of a wire: level through columns, a curve in the gaps between them (see layout.py).
 
-import type { View } from "./model";
+import type { Place, View } from "./model";
 import type { Pen } from "./pen";
 
 export type Point = [x: number, y: number];
@@ -8,10 +8,20 @@ const BENDS = 14; // pieces of a curve along which something moves
 
 /** The corners of a wire: level to the second, a curve to the third, level to the fourth, … */
 export function corners(view: View, e: number): Point[] {
-  const { place, model } = view;
+  const { place, model, folds } = view;
+  if (folds) return folds.route(e);
   const tail = model.edges.parent[e];
   const head = model.edges.child[e];
-  const points: Point[] = [[place.x[tail] + place.wide[tail], place.y[tail]]];
+  const points = course(place, place.x[tail] + place.wide[tail], tail, head, place.entry[e]);
+  points.push([place.x[head] + place.lead[head] + (place.gate[head] ? 2 : 0), points.at(-1)![1]]);
+  return points;
+}
+
+type Course = Pick<Place, "x" | "y" | "layer" | "start" | "end" | "first" | "places">;
+
+/** From `out`, where a wire leaves one box, to the left of another, where it ends `entry` below the middle. */
+export function course(place: Course, out: number, tail: number, head: number, entry: number): Point[] {
+  const points: Point[] = [[out, place.y[tail]]];
   let column = place.layer[tail];
   let y = place.y[tail];
   let at = place.first[tail];
@@ -21,9 +31,7 @@ export function corners(view: View, e: number): Point[] {
     y = place.places[at++];
     points.push([place.start[column], y]);
   }
-  const end = place.y[head] + place.entry[e];
-  points.push([place.end[column], y], [place.x[head], end]);
-  points.push([place.x[head] + place.lead[head] + (place.gate[head] ? 2 : 0), end]);
+  points.push([place.end[column], y], [place.x[head], place.y[head] + entry]);
   return points;
 }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from chainrule.core.calls import Calls
 from chainrule.core.containers import Structure
 from chainrule.core.late import late
 from chainrule.core.node import GraphLeaf, GraphNode, Leaf, Node
@@ -21,7 +22,8 @@ class Graph:
     """Nodes in topological order, leaves first.  Immutable: every transform makes another graph.
 
     `captured` holds the values of leaves that were not arguments of the recorded function but
-    Variables it found elsewhere; `point` those of its arguments when it was recorded, if kept.
+    Variables it found elsewhere; `point` those of its arguments when it was recorded, if kept, and
+    `calls` which call of user code made each node.
     """
 
     nodes: tuple[Node, ...]
@@ -32,6 +34,7 @@ class Graph:
     inputs: tuple[Structure, ...] | None = None
     result: Structure | None = None
     point: Mapping[Node, Any] | None = None
+    calls: Calls | None = None
 
     def __post_init__(self) -> None:
         for node in self.nodes:  # from now on their fields cannot be set

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from chainrule.core.rule import rule_for
 from chainrule.errors import DerivativeError, DTypeError
 from chainrule.ops.joining import refuse_twist
 from chainrule.ops.structure import constant
+from chainrule.record.calls import CallLog
 from chainrule.record.recorder import as_operand
 from chainrule.record.state import recording
 from chainrule.record.variable import Variable, leaf
@@ -41,6 +43,7 @@ class Trace:
         self.values: dict[Node, Any] = {}
         self.copies: dict[int, tuple[np.ndarray, Any, np.ndarray]] = {}
         self.kept: dict[Node, Any] | None = {} if keep else None
+        self.log: CallLog | None = None
 
     def record(self, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Graph:
         """Call f, and make a graph of what it did."""
@@ -55,10 +58,15 @@ class Trace:
             self.leaves.update((v.node, v._value) for v in made if isinstance(v, Variable))
             passed.append(structure.unflatten(made))
             structures.append(structure)
-        with recording(tracing=self, inside=self.inside, line=None):
-            result = f(*passed, **kwargs)
-            found, structure = flatten(result)
-            outputs = [_output_node(v, self) for v in found]
+        self.log = None if self.guarded else CallLog(sys._getframe())
+        try:
+            with recording(tracing=self, inside=self.inside, line=None):
+                result = f(*passed, **kwargs)
+                found, structure = flatten(result)
+                outputs = [_output_node(v, self) for v in found]
+        finally:
+            if self.log is not None:
+                self.log.end()
         if not outputs:
             raise DerivativeError(
                 f"the traced function returned {result!r}; it must return numbers or arrays"
@@ -98,6 +106,7 @@ class Trace:
             inputs=inputs,
             result=result,
             point=None if self.guarded else dict(self.leaves),
+            calls=None if self.log is None else self.log.calls(set(rest)),
         )
 
     def known(self) -> dict[Node, Any]:
@@ -108,6 +117,8 @@ class Trace:
         """A node just recorded."""
         if self.kept is not None:
             self.kept[node] = value
+        if self.log is not None:
+            self.log.note(node)
         return node
 
     def operand(self, arg: Any) -> Any:

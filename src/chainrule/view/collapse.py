@@ -50,7 +50,7 @@ def _keys(model: Model, level: Level) -> Keys:
     named = [of[level](source) for source in model.lines]
     many = len(model.leaves) > MANY_LEAVES
     return [
-        (("", _argument(model.label[k])) if many else k)
+        (("", argument_of(model.label[k])) if many else k)
         if not op
         else named[model.line[k]]
         if model.line[k] >= 0
@@ -59,7 +59,7 @@ def _keys(model: Model, level: Level) -> Keys:
     ]
 
 
-def _argument(name: str) -> str:
+def argument_of(name: str) -> str:
     """The argument a leaf belongs to: p of p['W'][0] and of p.bias."""
     return name.partition("[")[0].partition(".")[0]
 
@@ -166,7 +166,7 @@ def _name(model: Model, members: list[int], keys: Keys, level: str) -> str:
     if len(members) == 1:
         return model.label[first]
     if not model.op[first]:
-        return _argument(model.label[first])
+        return argument_of(model.label[first])
     if model.line[first] < 0:
         return "…"
     source = model.lines[model.line[first]]

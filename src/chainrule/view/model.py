@@ -114,15 +114,15 @@ class Model:
             "chainrule": 1,
             "name": self.name,
             "stage": self.stage,
-            "nodes": {name: _column(column) for name, column in nodes.items()},
-            "edges": {name: _column(column) for name, column in edges.items()},
+            "nodes": {name: column_of(column) for name, column in nodes.items()},
+            "edges": {name: column_of(column) for name, column in edges.items()},
             "leaves": self.leaves,
             "outputs": self.outputs,
             "lines": {
-                "file": _column([s.file for s in self.lines]),
+                "file": column_of([s.file for s in self.lines]),
                 "number": [s.number for s in self.lines],
                 "text": [s.text for s in self.lines],
-                "function": _column([s.function for s in self.lines]),
+                "function": column_of([s.function for s in self.lines]),
             },
             "arrays": {
                 which: {str(k): v for k, v in found.items()} for which, found in self.arrays.items()
@@ -137,7 +137,7 @@ NODE_COLUMNS = (
 EDGE_COLUMNS = ("parent", "child", "slots", "local", "contribution", "flow", "edge_count")
 
 
-def _column(column: list[Any]) -> Any:
+def column_of(column: list[Any]) -> Any:
     """A column of strings of which many are equal is written as a list of them and indices."""
     if not column or not isinstance(column[0], str):
         return column

@@ -3,7 +3,7 @@
 model      what is shown of every node and edge: `model.py`
 place      where it stands: `Layout.to_data` in `layout.py`, and of each node its box
            (`boxes.py`): lead, gate (its width), wide, above, below, in pixels
-levels     "line", "function" and "file": {"group": per node its group, "model", "place"}
+groups     the nodes as a tree of calls, loops and lines: `groups.py`
 timeline   the steps of both passes: `timeline.py`; null without adjoints
 paths      the heaviest paths of each leaf: `timeline.py`; null without adjoints
 program    the graph as `graph.to_json()` has it, exact, to be evaluated again; null where an op
@@ -24,13 +24,21 @@ from chainrule.core.serial import encode
 from chainrule.diff.run import Run
 from chainrule.errors import SerialisationError
 from chainrule.view.boxes import Box, boxes_of
-from chainrule.view.collapse import collapsed, grouped
+from chainrule.view.groups import groups_of
 from chainrule.view.layout import Layout, layout
 from chainrule.view.model import Model, model_of
 from chainrule.view.timeline import FEW, paths, timeline
 
-LEVELS = ("line", "function", "file")
 ENTRIES = 20_000  # of all values together, up to which a page computes them anew
+# Columns that a page of a large graph does without: calls are in its steps, all counts are 1, and
+# no number is computed anew.
+UNSAID = (
+    ("nodes", "call"),
+    ("nodes", "count"),
+    ("nodes", "number"),
+    ("nodes", "slope"),
+    ("edges", "count"),
+)
 
 
 def scene(subject: Graph | Run) -> dict[str, Any]:
@@ -38,14 +46,15 @@ def scene(subject: Graph | Run) -> dict[str, Any]:
     model = model_of(subject)
     graph = subject if isinstance(subject, Graph) else subject.graph
     run = subject if isinstance(subject, Run) and subject.has_adjoints else None
-    levels = {}
-    for level in LEVELS:
-        coarse = collapsed(model, level)
-        levels[level] = {"group": grouped(model, level), **_shown(coarse)}
+    shown = _shown(model)
+    steps = None if run is None else timeline(run, model)
+    if steps is not None and "compact" in steps:
+        for part, name in UNSAID:
+            del shown["model"][part][name]
     return {
-        **_shown(model),
-        "levels": levels,
-        "timeline": None if run is None else timeline(run),
+        **shown,
+        "groups": groups_of(graph, model),
+        "timeline": steps,
         "paths": None if run is None else paths(run),
         "program": program_of(graph),
         "point": None if run is None else point_of(run),
