@@ -86,8 +86,10 @@ class Settings(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def step_of(network: Network, optimiser: str, rate: float, compile: bool) -> Callable[..., Any]:
-    """The step of training; kept, so that a grid search compiles once for each shape."""
+def step_of(
+    network: Network, optimiser: str, rate: float, compile: bool, *form: Any
+) -> Callable[..., Any]:
+    """The step of training; kept, so that a grid search compiles once for each form of a batch."""
     return make_step(network.loss, OPTIMISERS[optimiser](rate), compile=compile)
 
 
@@ -110,8 +112,9 @@ def epochs(
 
     A step writes into the memory of what it was given: copy what is to be kept.
     """
-    step = step_of(network, settings.optimiser, settings.rate, settings.compile)
     dtype = examples.weights.dtype.type
+    form = settings.size, examples.x.shape[1:], examples.targets.shape[1:], dtype
+    step = step_of(network, settings.optimiser, settings.rate, settings.compile, *form)
     count = len(examples.weights)
     decay = dtype(settings.alpha / 2)
     while True:
