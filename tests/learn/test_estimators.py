@@ -249,15 +249,23 @@ def test_regression_does_not_depend_on_the_unit_of_y(outputs):
         learner.partial_fit(x, np.ones((len(x), 3)))
 
 
-def test_steps_are_compiled_once_for_equal_networks():
+def test_steps_are_compiled_once_for_equal_networks_and_forms(monkeypatch):
     pytest.importorskip("llvmlite")
+    made = []
+
+    def noted(*args, **kwargs):
+        made.append(make_step(*args, **kwargs))
+        return made[-1]
+
+    make_step = estimator_network.make_step
+    monkeypatch.setattr(estimator_network, "make_step", noted)
     estimator_network.step_of.cache_clear()
     for alpha in (1e-4, 1e-3):
         learn.NeuralClassifier(**QUICK, alpha=alpha, compile=True).fit(X, Y)
-    info = estimator_network.step_of.cache_info()
-    assert (info.misses, info.hits) == (1, 1)
-    network = estimator_network.Network((8,), "relu", True)
-    assert estimator_network.step_of(network, "adam", 0.03, True).report().count("path") == 1
+    assert [step.report().count("path") for step in made] == [1]
+    learn.NeuralClassifier(**QUICK, compile=True).fit(X[:, :2], Y)
+    assert [step.report().count("path") for step in made] == [1, 1]
+    estimator_network.step_of.cache_clear()  # of what was noted here
 
 
 def test_the_gradient_of_the_network_is_right():
