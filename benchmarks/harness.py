@@ -38,7 +38,7 @@ class Options:
     @property
     def patience(self) -> int:
         """Seconds that a variant may take to answer: to compile, or to run a sample."""
-        return 60 if self.quick else 600
+        return 3600 if self.large else 60 if self.quick else 600
 
     @property
     def rounds(self) -> int:
