@@ -24,8 +24,9 @@ def test_a_process_of_the_run_is_its_own_and_not_that_of_others() -> None:
     subprocess.run([sys.executable, "-c", BURN], check=True)
     end = others.now()
     assert end is not None
-    assert end.own - start.own >= 0.5
-    assert end.everybody - start.everybody >= 0.45
+    burnt = 0.45  # these clocks tick every 10 ms
+    assert end.own - start.own >= burnt
+    assert end.everybody - start.everybody >= burnt
 
 
 def test_a_run_after_a_run_is_not_disturbed_by_it() -> None:
