@@ -8,7 +8,7 @@ import pytest
 from benchmarks import others, report
 from benchmarks.others import Clock
 
-BURN = "import time\nwhile time.process_time() < 0.5: pass"
+BURN = "import time\nwhile time.process_time() < 0.6: pass"
 
 
 def test_the_rest_of_what_everybody_used() -> None:
@@ -24,9 +24,8 @@ def test_a_process_of_the_run_is_its_own_and_not_that_of_others() -> None:
     subprocess.run([sys.executable, "-c", BURN], check=True)
     end = others.now()
     assert end is not None
-    burnt = 0.45  # these clocks tick every 10 ms
-    assert end.own - start.own >= burnt
-    assert end.everybody - start.everybody >= burnt
+    assert end.own - start.own >= 0.5  # it burns more, since these clocks tick every 10 ms
+    assert end.everybody - start.everybody >= 0.5
 
 
 def test_a_run_after_a_run_is_not_disturbed_by_it() -> None:
