@@ -139,8 +139,7 @@ class Taped(Called):
     room: Value = field(init=False)
 
     def __post_init__(self) -> None:
-        words = self.tape.slots * (2 if self.tape.sweeps else 1)
-        self.room = Value("result", (words,), DOUBLE, ((self.value, ()),))
+        self.room = Value("result", (self.tape.words,), DOUBLE, ((self.value, ()),))
 
     @property
     def tape(self) -> Tape:

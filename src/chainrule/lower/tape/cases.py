@@ -23,7 +23,7 @@ from chainrule.lower.values.value import DOUBLE, KNOWN, Value, ordered
 LANES = 8
 WORD = 4  # bytes of a number on the tape
 STATE = "{double, i64}"  # what the register holds, and its slot (-1: none)
-GIVEN = "ptr %operands, i64 %first, i64 %count, i1 %apart"
+GIVEN = "ptr %operands, ptr %saved, i64 %first, i64 %count, i1 %apart"
 LAST = "double %last, i64 %held"
 
 
@@ -33,9 +33,12 @@ def forward_cases(k: int, kind: Kind) -> list[Code]:
     def body(block: Block, at: str, lanes: int, keeps: bool) -> None:
         one = _Body(kind, at, lanes, block, keeps)
         (value,) = one.computed([kind.forward])
+        one.known[kind.inputs[len(kind.operands)]] = value
+        for i, saved in enumerate(one.computed(kind.saved)):
+            one.save(i, saved)
         one.store(value)
 
-    vectors = _worth_vectors(kind, [kind.forward])
+    vectors = _worth_vectors(kind, [kind.forward, *kind.saved])
     return [
         _case(f"forward{k}", f"ptr %values, {GIVEN}, {LAST}", body, vectors, False),
         _single(f"forward_one{k}", f"ptr %values, {GIVEN}, {LAST}", body),
@@ -52,7 +55,7 @@ def reverse_cases(k: int, kind: Kind) -> list[Code]:
     def body(block: Block, at: str, lanes: int, keeps: bool) -> None:
         one = _Body(kind, at, lanes, block, keeps)
         if keeps:
-            one.known[kind.inputs[-1]] = one.incoming(block)
+            one.known[kind.inputs[len(kind.operands) + 1]] = one.incoming(block)
         parts = one.computed([v for _, v in flowing])
         for (j, _), part in zip(flowing, parts, strict=True):
             one.add(j, part)
@@ -114,7 +117,7 @@ class _Body:
         self.code = code = block.code
         self.kind, self.at, self.lanes = kind, at, lanes
         self.block = block if keeps else None
-        self.back = self.added = False
+        self.added = False
         self.first = "%first" if at == "0" else code.put(f"add i64 %first, {at}")
         self.places: dict[int, list[str]] = {}  # per operand, the slot of each lane
         self.known: dict[Value, str] = {}
@@ -122,15 +125,19 @@ class _Body:
     def slots(self, j: int) -> list[str]:
         """The slots of operand j."""
         if j not in self.places:
-            self.places[j] = [self._slot(j, lane) for lane in range(self.lanes)]
+            self.places[j] = [self._slot(self._place(j), lane) for lane in range(self.lanes)]
         return self.places[j]
 
-    def _slot(self, j: int, lane: int) -> str:
-        code, at = self.code, self.at
-        if j and at == "0":
-            at = str(j)
-        elif j:
-            at = code.put(f"add i64 {at}, {code.put(f'mul i64 %count, {j}')}")
+    def _place(self, j: int) -> str:
+        """Where the j-th of several numbers stands: all first ones come first."""
+        if not j:
+            return self.at
+        if self.at == "0":  # of one
+            return str(j)
+        return self.code.put(f"add i64 {self.at}, {self.code.put(f'mul i64 %count, {j}')}")
+
+    def _slot(self, at: str, lane: int) -> str:
+        code = self.code
         if lane:
             at = code.put(f"add i64 {at}, {lane}")
         address = code.put(f"getelementptr i32, ptr %operands, i64 {at}")
@@ -139,7 +146,7 @@ class _Body:
     def fetched(self, j: int) -> str:
         """The values of operand j."""
         code, dtype, slots = self.code, self.kind.operands[j], self.slots(j)
-        if self.block is not None and dtype == DOUBLE and not self.back:
+        if self.block is not None and dtype == DOUBLE:
             same = code.put(f"icmp eq i64 {slots[0]}, {self.block.held}")
             load = partial(_load, code, "%values", slots[0], "f64")
             return self.block.either(same, self.block.last, load)
@@ -148,7 +155,6 @@ class _Body:
 
     def incoming(self, block: Block) -> str:
         """The adjoint of the one result."""
-        self.back = True
         same = self.code.put(f"icmp eq i64 {self.first}, {block.held}")
         return block.either(
             same, block.last, lambda: _load(self.code, "%adjoints", self.first, "f64")
@@ -156,19 +162,28 @@ class _Body:
 
     def own(self, base: str, dtype: Any) -> str:
         """What stands in the slots of the results."""
-        if self.lanes == 1:
-            return _load(self.code, base, self.first, KNOWN[dtype])
-        address = self.code.put(f"getelementptr double, ptr {base}, i64 {self.first}")
-        return self.code.put(f"load <{LANES} x double>, ptr {address}, align 8")
+        return _load(self.code, base, self.first, KNOWN[dtype], self.lanes)
+
+    def read_back(self, i: int) -> str:
+        """The i-th of what was saved."""
+        dtype = self.kind.saved[i].dtype
+        return _load(self.code, "%saved", self._place(i), KNOWN[dtype], self.lanes)
+
+    def save(self, i: int, value: str) -> None:
+        self._write("%saved", self._place(i), KNOWN[self.kind.saved[i].dtype], value)
 
     def store(self, value: str) -> None:
-        code = self.code
-        address = code.put(f"getelementptr double, ptr %values, i64 {self.first}")
         kind = KNOWN[self.kind.dtype]
         if self.block is not None and kind == "f64":
             self.block.last, self.block.held = value, self.first
+        self._write("%values", self.first, kind, value)
+
+    def _write(self, base: str, at: str, kind: str, value: str) -> None:
+        code = self.code
+        address = code.put(f"getelementptr double, ptr {base}, i64 {at}")
         if kind == "i1":
-            value, kind = code.put(f"zext i1 {value} to i64"), "i64"
+            narrow, kind = code.type("i1", self.lanes), "i64"
+            value = code.put(f"zext {narrow} {value} to {code.type('i64', self.lanes)}")
         code.line(f"store {code.type(kind, self.lanes)} {value}, ptr {address}, align 8")
 
     def add(self, j: int, value: str) -> None:
@@ -212,18 +227,25 @@ class _Body:
         if v.kind == "constant":
             return self.code.constant(v.params, KNOWN[v.dtype], self.lanes)
         if v not in self.known:
-            j, count = self.kind.inputs.index(v), len(self.kind.operands)
-            base = "%values" if j == count else "%adjoints"
-            self.known[v] = self.fetched(j) if j < count else self.own(base, v.dtype)
+            self.known[v] = self._given(self.kind.inputs.index(v), v.dtype)
         return self.known[v]
 
+    def _given(self, j: int, dtype: Any) -> str:
+        count = len(self.kind.operands)
+        if j < count:
+            return self.fetched(j)
+        if j < count + 2:
+            return self.own("%values" if j == count else "%adjoints", dtype)
+        return self.read_back(j - count - 2)
 
-def _load(code: Code, base: str, slot: str, kind: str) -> str:
+
+def _load(code: Code, base: str, slot: str, kind: str, lanes: int = 1) -> str:
     address = code.put(f"getelementptr double, ptr {base}, i64 {slot}")
     if kind == "i1":
-        word = code.put(f"load i64, ptr {address}, align 8")
-        return code.put(f"icmp ne i64 {word}, 0")
-    return code.put(f"load {code.type(kind, 1)}, ptr {address}, align 8")
+        words = code.type("i64", lanes)
+        word = code.put(f"load {words}, ptr {address}, align 8")
+        return code.put(f"icmp ne {words} {word}, {'zeroinitializer' if lanes > 1 else 0}")
+    return code.put(f"load {code.type(kind, lanes)}, ptr {address}, align 8")
 
 
 def _vector(code: Code, numbers: list[str]) -> str:

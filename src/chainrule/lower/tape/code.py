@@ -55,7 +55,8 @@ class _StepWriter:
                 self._copy(values, first, source, size)
         operands = self._held(tape.operands)
         runs, end = self._stretch(tape.runs)
-        handed = f"ptr {runs}, ptr {end}, ptr {operands}, i64 {len(tape.given)}"
+        saved = self._at(values, 2 * tape.slots) if tape.sweeps else values
+        handed = f"ptr {runs}, ptr {end}, ptr {operands}, ptr {saved}, i64 {len(tape.given)}"
         code.line(f"call void @forward(ptr {values}, {handed})")
         self._results(step, -1, values)
         for k, sweep in enumerate(tape.sweeps):
@@ -65,7 +66,8 @@ class _StepWriter:
             code.line(f"store double {seed}, ptr {self._at(adjoints, sweep.slot)}, align 8")
             runs, end = self._stretch(sweep.runs)
             last = self._at(operands, len(tape.operands), "i32")
-            handed = f"ptr {runs}, ptr {end}, ptr {last}, i64 {tape.slots}"
+            behind = self._at(saved, tape.saved)
+            handed = f"ptr {runs}, ptr {end}, ptr {last}, ptr {behind}, i64 {tape.slots}"
             code.line(f"call void @reverse(ptr {values}, ptr {adjoints}, {handed})")
             self._results(step, k, adjoints)
 
@@ -120,15 +122,17 @@ def _cases(kinds: Sequence[Kind], word: str) -> str:
 
 
 def _forward_loop(kinds: Sequence[Kind]) -> Code:
-    """`@forward(values, runs, end of them, operands, first slot)`."""
+    """`@forward(values, runs, end of them, operands, room for what is saved, first slot)`."""
     code = Code()
+    given = "ptr %values, ptr %runs, ptr %end, ptr %list, ptr %room, i64 %start"
     code.lines = f"""
-define internal void @forward(ptr %values, ptr %runs, ptr %end, ptr %list, i64 %start) nounwind {{
+define internal void @forward({given}) nounwind {{
 entry:
   br label %next
 next:
   %run = phi ptr [ %runs, %entry ], [ %run1, %done ]
   %operands = phi ptr [ %list, %entry ], [ %list1, %done ]
+  %saved = phi ptr [ %room, %entry ], [ %saved1, %done ]
   %first = phi i64 [ %start, %entry ], [ %first1, %done ]
   %last = phi double [ 0.0, %entry ], [ %last1, %done ]
   %held = phi i64 [ -1, %entry ], [ %held1, %done ]
@@ -137,28 +141,31 @@ next:
 dispatch:
 {_run_header()}
 {_cases(kinds, "%kind")}""".splitlines()[1:]
-    used, slots, states = [], [], []
+    used, filled, slots, states = [], [], [], []
     for k, kind in enumerate(kinds):
-        size = WORD * len(kind.operands)
         for label, name, count in ((f"kind{k}", f"forward{k}", "%count"),
                                    (f"one{k}", f"forward_one{k}", "1")):  # fmt: skip
             given = GIVEN.replace("%count", count)
             code.lines.append(f"{label}:")
             code.line(f"%state_{label} = call {STATE} @{name}(ptr %values, {given}, {LAST})")
-            code.line(f"%used_{label} = mul i64 {count}, {size}")
+            code.line(f"%used_{label} = mul i64 {count}, {WORD * len(kind.operands)}")
+            code.line(f"%filled_{label} = mul i64 {count}, {8 * len(kind.saved)}")
             code.line(f"%after_{label} = add i64 %first, {count}")
             code.line("br label %done")
             used.append(f"[ %used_{label}, %{label} ]")
+            filled.append(f"[ %filled_{label}, %{label} ]")
             slots.append(f"[ %after_{label}, %{label} ]")
             states.append(f"[ %state_{label}, %{label} ]")
     code.lines += f"""
 done:
   %used = phi i64 {", ".join(used)}
+  %filled = phi i64 {", ".join(filled)}
   %first1 = phi i64 {", ".join(slots)}
   %state = phi {STATE} {", ".join(states)}
   %last1 = extractvalue {STATE} %state, 0
   %held1 = extractvalue {STATE} %state, 1
   %list1 = getelementptr i8, ptr %operands, i64 %used
+  %saved1 = getelementptr i8, ptr %saved, i64 %filled
   %run1 = getelementptr i8, ptr %run, i64 8
   br label %next
 over:
@@ -169,9 +176,9 @@ over:
 
 
 def _reverse_loop(kinds: Sequence[Kind]) -> Code:
-    """`@reverse(values, adjoints, runs, end of them, end of operands, slot after the last)`."""
+    """`@reverse(values, adjoints, runs, end of them, of operands, of what was saved, of slots)`."""
     code = Code()
-    given = "ptr %values, ptr %adjoints, ptr %runs, ptr %end, ptr %list, i64 %stop"
+    given = "ptr %values, ptr %adjoints, ptr %runs, ptr %end, ptr %list, ptr %room, i64 %stop"
     code.lines = f"""
 define internal void @reverse({given}) nounwind {{
 entry:
@@ -179,6 +186,7 @@ entry:
 next:
   %run1 = phi ptr [ %end, %entry ], [ %run, %done ]
   %list1 = phi ptr [ %list, %entry ], [ %list2, %done ]
+  %saved1 = phi ptr [ %room, %entry ], [ %saved2, %done ]
   %first1 = phi i64 [ %stop, %entry ], [ %first, %done ]
   %last = phi double [ 0.0, %entry ], [ %last1, %done ]
   %held = phi i64 [ -1, %entry ], [ %held1, %done ]
@@ -191,18 +199,22 @@ dispatch:
   %skipped = icmp eq i32 %flag, 0
   %first = sub i64 %first1, %count
 {_cases(kinds, "%kind")}""".splitlines()[1:]
-    places, lasts, helds = [], [], []
+    places, kept, lasts, helds = [], [], [], []
     for k, kind in enumerate(kinds):
         for label, name, count in ((f"kind{k}", f"reverse{k}", "%count"),
                                    (f"one{k}", f"reverse_one{k}", "1")):  # fmt: skip
             code.lines.append(f"{label}:")
             code.line(f"%used_{label} = mul i64 {count}, {-WORD * len(kind.operands)}")
             code.line(f"%at_{label} = getelementptr i8, ptr %list1, i64 %used_{label}")
+            code.line(f"%filled_{label} = mul i64 {count}, {-8 * len(kind.saved)}")
+            code.line(f"%saved_{label} = getelementptr i8, ptr %saved1, i64 %filled_{label}")
+            kept.append(f"[ %saved_{label}, %{label} ]")
             places.append(f"[ %at_{label}, %{label} ]")
             lasts.append(f"[ %last, %{label} ]")
             helds.append(f"[ %held, %{label} ]")
             if kind.flows:
                 given = GIVEN.replace("%operands", f"%at_{label}").replace("%count", count)
+                given = given.replace("%saved", f"%saved_{label}")
                 given = f"ptr %values, ptr %adjoints, {given}, {LAST}"
                 code.line(f"br i1 %skipped, label %done, label %back_{label}")
                 code.lines.append(f"back_{label}:")
@@ -210,12 +222,14 @@ dispatch:
                 code.line(f"%last_{label} = extractvalue {STATE} %state_{label}, 0")
                 code.line(f"%held_{label} = extractvalue {STATE} %state_{label}, 1")
                 places.append(f"[ %at_{label}, %back_{label} ]")
+                kept.append(f"[ %saved_{label}, %back_{label} ]")
                 lasts.append(f"[ %last_{label}, %back_{label} ]")
                 helds.append(f"[ %held_{label}, %back_{label} ]")
             code.line("br label %done")
     code.lines += f"""
 done:
   %list2 = phi ptr {", ".join(places)}
+  %saved2 = phi ptr {", ".join(kept)}
   %last1 = phi double {", ".join(lasts)}
   %held1 = phi i64 {", ".join(helds)}
   br label %next

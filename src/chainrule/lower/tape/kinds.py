@@ -25,7 +25,9 @@ SLOT_TYPES = (DOUBLE, LONG, BOOL)  # what a slot of eight bytes holds
 class Kind:
     """One kind of instruction: its operands, its value, and what it adds to their adjoints.
 
-    `inputs` are the operands, then the result, then the result's adjoint.
+    `inputs` are the operands, the result, its adjoint, and what was `saved` on the way forward: all
+    that the way back needs of the operands.  It is read in order then, where operands lie anywhere,
+    and a function of them is computed beside the value, while that waits for the one before.
     """
 
     def __init__(self, node: Node, args: Sequence[Any]):
@@ -48,6 +50,7 @@ class Kind:
         builder = Builder()
         self.forward: Value = builder.lowered(self.node, {n: Array(v, ()) for n, v in given}).value
         self.reverse: list[Value | None] = [None] * len(self.at)  # one per operand
+        self.saved: list[Value] = []
         _check(builder, [self.forward])
 
     @property
@@ -66,8 +69,34 @@ class Kind:
         builder = Builder()
         found = _pulled(builder, self.node, by_name)
         _check(builder, [v for v in found if v is not None])
+        self._save([v for v in found if v is not None])
         for i, value in zip(rule.positions, found, strict=True):
-            self.reverse[self.at.index(i)] = value
+            self.reverse[self.at.index(i)] = None if value is None else self._read_back(value)
+
+    def _save(self, values: list[Value]) -> None:
+        """Find what is to be saved: the largest parts that the adjoint has no part in."""
+        *operands, _, adjoint = self.inputs
+        of_adjoint, of_operands = {adjoint}, set(operands)
+        for v in ordered(values):
+            args = [a for a, _ in v.args]
+            if not of_adjoint.isdisjoint(args):
+                of_adjoint.add(v)
+            elif not of_operands.isdisjoint(args):
+                of_operands.add(v)
+        read = [a for v in ordered(values) if v in of_adjoint for a, _ in v.args] + values
+        largest = dict.fromkeys(v for v in read if v in of_operands)
+        self.saved = list(largest) if len(largest) <= len(operands) else operands
+        kept = (Value("input", (), v.dtype, params=len(self.inputs) + i) for i, v in enumerate(self.saved))
+        self.inputs += tuple(kept)
+
+    def _read_back(self, value: Value) -> Value:
+        """A value of the way back, from what was saved."""
+        known: dict[Value, Value] = dict(zip(self.saved, self.inputs[len(self.operands) + 2 :], strict=True))
+        for v in ordered([value]):
+            if v not in known:
+                args = tuple((known[a], axes) for a, axes in v.args)
+                known[v] = Value(v.kind, v.dims, v.dtype, args, v.params) if args else v
+        return known[value]
 
 
 def _pulled(builder: Builder, local: Node, by_name: dict[str, Value]) -> list[Value | None]:

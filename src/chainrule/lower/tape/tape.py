@@ -65,14 +65,25 @@ class Tape:
         return len(self.given) + self.instructions
 
     @property
+    def saved(self) -> int:
+        """How many numbers are kept for the way back, beside values."""
+        each = np.array([len(kind.saved) for kind in self.kinds], np.int64)
+        return int(each[self.runs[:, 0] >> FLAGS] @ self.runs[:, 1]) if len(self.runs) else 0
+
+    @property
+    def words(self) -> int:
+        """Numbers of eight bytes that a call needs room for."""
+        return self.slots + (self.slots + self.saved if self.sweeps else 0)
+
+    @property
     def names(self) -> list[str]:
         return [kind.name for kind in self.kinds]
 
     @property
     def nbytes(self) -> int:
-        """The tape, and per call the values and adjoints."""
+        """The tape, and per call the values, the adjoints and what is saved for them."""
         runs = self.runs.nbytes * max(1, len(self.sweeps))
-        return int(runs + self.operands.nbytes + 8 * (2 if self.sweeps else 1) * self.slots)
+        return int(runs + self.operands.nbytes + 8 * self.words)
 
     def __eq__(self, other: object) -> bool:
         """Whether the same is computed from the same constants."""
