@@ -9,8 +9,19 @@ import chainrule as cr
 from chainrule.core.op import OPS
 from chainrule.diff import sweep
 from chainrule.diff.sweep import moves_lanes
-from chainrule.lower.tape.tape import APART, FLAGS, ONE, REVERSED, Tape, scheduled
+from chainrule.lower.tape.tape import (
+    APART,
+    KIND,
+    LENGTH,
+    LONGEST,
+    ONE,
+    REVERSED,
+    Tape,
+    kinds_and_lengths,
+    scheduled,
+)
 from chainrule.lower.tape.taping import taped
+from chainrule.lower.values.value import ordered
 from chainrule.record.specialise import specialised
 
 
@@ -25,12 +36,16 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "LEAST", 0)
 
 
+def run_of(kind: int, length: int, flags: int = 0) -> int:
+    return (kind << KIND) + (length << LENGTH) + flags
+
+
 def test_runs_are_of_one_kind_and_level():
     # Given: two numbers.  Then, as they appeared: f(0), f(1), h(2, 3), f(4).
     kind = np.array([-1, -1, 0, 0, 1, 0])
     level = np.array([0, 0, 1, 1, 2, 3])
     found = scheduled(kind, level, np.zeros(6, int), np.array([0, 1, 2, 3, 4]), [1, 2])
-    assert found.runs.tolist() == [[0, 2], [(1 << FLAGS) + ONE, 1], [ONE, 1]]
+    assert found.runs.tolist() == [run_of(0, 2), run_of(1, 1, ONE), run_of(0, 1, ONE)]
     assert found.operands.tolist() == [0, 1, 2, 3, 4]
     assert found.slot.tolist() == [0, 1, 2, 3, 4, 5]
 
@@ -40,8 +55,8 @@ def test_short_groups_of_one_kind_are_one_run_in_order():
     kind = np.array([-1] + [0] * count)
     back = np.where(kind == 0, 2, 0)
     found = scheduled(kind, np.arange(count + 1), back, np.arange(count), [1])
-    assert found.runs.tolist() == [[0, count]]
-    assert [found.runs_back(i)[0, 0] for i in range(2)] == [0, REVERSED]
+    assert found.runs.tolist() == [run_of(0, count)]
+    assert [found.runs_back(i)[0] & REVERSED for i in range(2)] == [0, REVERSED]
 
 
 def test_wide_levels_stay_apart():
@@ -49,14 +64,25 @@ def test_wide_levels_stay_apart():
     level = np.array([0] + [1] * 100 + [2] * 100)
     operands = np.array([0] * 100 + list(range(1, 101)))
     found = scheduled(kind, level, np.zeros(201, int), operands, [1])
-    assert found.runs.tolist() == [[APART, 100], [APART, 100]]
+    assert found.runs.tolist() == [run_of(0, 100, APART)] * 2
+
+
+def test_a_long_run_is_cut_into_pieces():
+    count = 2 * LONGEST + 5
+    kind = np.array([-1] + [3] * count)
+    level = np.array([0] + [1] * count)
+    found = scheduled(kind, level, np.zeros(count + 1, int), np.zeros(count, int), [0, 0, 0, 1])
+    kinds, lengths = kinds_and_lengths(found.runs)
+    assert kinds.tolist() == [3] * 3
+    assert lengths.tolist() == [LONGEST, LONGEST, 5]
+    assert found.runs.tolist() == [run_of(3, int(n), APART) for n in lengths]
 
 
 def test_operands_of_a_run_stand_column_by_column():
     kind = np.array([-1, -1, 0, 0])
     found = scheduled(kind, np.array([0, 0, 1, 1]), np.zeros(4, int), np.array([0, 1, 1, 0]), [2])
     assert found.operands.tolist() == [0, 1, 1, 0]
-    assert found.runs.tolist() == [[0, 2]]
+    assert found.runs.tolist() == [run_of(0, 2)]
 
 
 def test_a_gradient_adds_no_instructions():
@@ -69,6 +95,32 @@ def test_a_gradient_adds_no_instructions():
     assert forward.instructions == 200
     assert both.instructions == 201  # and a copy of the input, whose adjoint is asked for
     assert [len(t.sweeps) for t in (forward, both)] == [0, 1]
+
+
+def test_what_the_way_back_needs_of_operands_is_saved():
+    def f(x, y):
+        return np.sin(x) * np.maximum(y, 0.0) + np.exp(x) / y
+
+    tape = tape_of(cr.grad(f, argnums=(0, 1)), 1.0, 2.0)
+    kept = {kind.name: len(kind.saved) for kind in tape.kinds}
+    assert kept["sin"] == 1
+    assert kept["multiply"] == kept["divide"] == 2
+    assert kept["exp"] == kept["add"] == 0
+    assert tape.saved == sum(kept.values())
+    for kind in tape.kinds:
+        operands = kind.inputs[: len(kind.operands)]
+        assert not {*operands} & {*ordered([v for v in kind.reverse if v is not None])}
+
+
+def test_where_no_adjoint_comes_nothing_is_saved():
+    def f(x, y):
+        return x * np.sin(y)
+
+    tape = tape_of(cr.value_and_grad(lambda x, y: np.sin(f(x, y))), 1.0, 2.0)
+    assert sorted((k.name, len(k.saved)) for k in tape.kinds if k.name == "sin") == [
+        ("sin", 0), ("sin", 1)
+    ]  # fmt: skip
+    assert tape_of(f, 1.0, 2.0).saved == 0
 
 
 def test_work_grows_with_the_graph():

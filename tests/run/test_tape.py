@@ -16,6 +16,7 @@ from chainrule.core.node import Node
 from chainrule.core.op import Partials
 from chainrule.diff import sweep
 from chainrule.lower.plan.fuse import Taped
+from chainrule.lower.tape import code
 from chainrule.lower.tape.tape import Tape
 
 pytest.importorskip("llvmlite")
@@ -322,6 +323,19 @@ def test_vectors_and_what_is_left_over(width, always):
     found, expected = cr.compile(both)(x), both(x)
     agree(found[0], expected[0])
     agree(found[1], expected[1])
+
+
+@pytest.mark.parametrize("width", [9, 300])
+def test_what_is_fetched_ahead_changes_nothing(width, always, monkeypatch):
+    x = np.linspace(0.1, 0.9, width)
+    both = cr.value_and_grad(wide(5))
+    near = cr.compile(both)(x)
+    monkeypatch.setattr(code, "NEAR", 0)
+    fast = cr.compile(both)
+    far = fast(x)
+    assert "llvm.prefetch" in fast.ir("llvm")
+    assert near[0] == far[0]
+    np.testing.assert_array_equal(near[1], far[1])
 
 
 def test_several_threads(always):

@@ -12,7 +12,7 @@ from chainrule.lower.plan.fuse import Called, Factored, Piece, Product, Scan, Sc
 from chainrule.lower.plan.loops import Nest
 from chainrule.lower.plan.memory import reads_and_writes
 from chainrule.lower.plan.stream import Region
-from chainrule.lower.tape.tape import FLAGS, Tape
+from chainrule.lower.tape.tape import Tape, kinds_and_lengths
 from chainrule.lower.values.value import KNOWN, Value, program_text
 from chainrule.optimise.rewrite import Optimised
 from chainrule.run.compiled import Compiled, Variant
@@ -182,8 +182,9 @@ def tape_text(tape: Tape) -> str:
     """The first runs of a tape, one line each."""
     lines = [f"{tape_summary(tape)}", f"  %0 … %{len(tape.given) - 1} are given"]
     first, at = len(tape.given), 0
-    for word, count in tape.runs[:SHOWN].tolist():
-        kind = tape.kinds[word >> FLAGS]
+    kinds, lengths = kinds_and_lengths(tape.runs[:SHOWN])
+    for number, count in zip(kinds.tolist(), lengths.tolist(), strict=True):
+        kind = tape.kinds[number]
         operands = tape.operands[at : at + count * len(kind.operands)].reshape(-1, count)
         read = ", ".join(f"%{column[0]}" + (" …" if count > 1 else "") for column in operands)
         many = f" … %{first + count - 1}" if count > 1 else ""

@@ -17,7 +17,7 @@ from chainrule.lower.plan.fuse import (
     root,
 )
 from chainrule.lower.plan.memory import reads_and_writes
-from chainrule.lower.tape.tape import FLAGS, Tape
+from chainrule.lower.tape.tape import Tape
 from chainrule.lower.values.value import Value, ordered
 
 TRANSCENDENTAL = 20  # operations that a mathematical function is counted as
@@ -67,10 +67,9 @@ def duration(step: Step) -> float:
 
 def _tape_flops(tape: Tape) -> int:
     total = 0
-    for k, kind in enumerate(tape.kinds):
-        count = int(tape.runs[tape.runs[:, 0] >> FLAGS == k, 1].sum())
+    for count, kind in zip(tape.counts, tape.kinds, strict=True):
         back = [v for v in kind.reverse if v is not None]
-        for values, times in (([kind.forward], 1), (back, len(tape.sweeps))):
+        for values, times in (([kind.forward, *kind.saved], 1), (back, len(tape.sweeps))):
             each = sum(_operations(v) for v in ordered(values) if v.kind == "map")
             total += count * times * each
     return total

@@ -7,6 +7,8 @@ a time as vectors: the same bits, in a fraction of the time.
 The last value, or on the way back the last adjoint that was added to, stays in a register together
 with the number of its slot: a chain, in which each instruction needs the one before, then does not
 wait for memory.
+
+Where a tape is larger than a near cache, the slots that a run will need are fetched ahead.
 """
 
 from __future__ import annotations
@@ -21,17 +23,20 @@ from chainrule.lower.tape.kinds import Kind
 from chainrule.lower.values.value import DOUBLE, KNOWN, Value, ordered
 
 LANES = 8
+AHEAD = 64  # instructions
 WORD = 4  # bytes of a number on the tape
 STATE = "{double, i64}"  # what the register holds, and its slot (-1: none)
 GIVEN = "ptr %operands, ptr %saved, i64 %first, i64 %count, i1 %apart"
 LAST = "double %last, i64 %held"
 
 
-def forward_cases(k: int, kind: Kind) -> list[Code]:
+def forward_cases(k: int, kind: Kind, large: bool) -> list[Code]:
     """`@forward{k}` for a run, `@forward_one{k}` for one instruction: the last value and slot."""
 
     def body(block: Block, at: str, lanes: int, keeps: bool) -> None:
         one = _Body(kind, at, lanes, block, keeps)
+        if large:
+            one.fetch_ahead("%values", AHEAD)
         (value,) = one.computed([kind.forward])
         one.known[kind.inputs[len(kind.operands)]] = value
         for i, saved in enumerate(one.computed(kind.saved)):
@@ -45,7 +50,7 @@ def forward_cases(k: int, kind: Kind) -> list[Code]:
     ]
 
 
-def reverse_cases(k: int, kind: Kind) -> list[Code]:
+def reverse_cases(k: int, kind: Kind, large: bool) -> list[Code]:
     """`@reverse{k}` and `@reverse_one{k}`: they add to the adjoints of the operands.
 
     They return the last adjoint that was added to, and its slot.
@@ -54,6 +59,8 @@ def reverse_cases(k: int, kind: Kind) -> list[Code]:
 
     def body(block: Block, at: str, lanes: int, keeps: bool) -> None:
         one = _Body(kind, at, lanes, block, keeps)
+        if large:
+            one.fetch_ahead("%adjoints", -AHEAD)
         if keeps:
             one.known[kind.inputs[len(kind.operands) + 1]] = one.incoming(block)
         parts = one.computed([v for _, v in flowing])
@@ -125,16 +132,19 @@ class _Body:
     def slots(self, j: int) -> list[str]:
         """The slots of operand j."""
         if j not in self.places:
-            self.places[j] = [self._slot(self._place(j), lane) for lane in range(self.lanes)]
+            self.places[j] = self._slots(self._place(self.at, j))
         return self.places[j]
 
-    def _place(self, j: int) -> str:
+    def _place(self, at: str, j: int) -> str:
         """Where the j-th of several numbers stands: all first ones come first."""
         if not j:
-            return self.at
-        if self.at == "0":  # of one
+            return at
+        if at == "0":  # of one
             return str(j)
-        return self.code.put(f"add i64 {self.at}, {self.code.put(f'mul i64 %count, {j}')}")
+        return self.code.put(f"add i64 {at}, {self.code.put(f'mul i64 %count, {j}')}")
+
+    def _slots(self, at: str) -> list[str]:
+        return [self._slot(at, lane) for lane in range(self.lanes)]
 
     def _slot(self, at: str, lane: int) -> str:
         code = self.code
@@ -142,6 +152,22 @@ class _Body:
             at = code.put(f"add i64 {at}, {lane}")
         address = code.put(f"getelementptr i32, ptr %operands, i64 {at}")
         return code.put(f"zext i32 {code.put(f'load i32, ptr {address}, align {WORD}')} to i64")
+
+    def fetch_ahead(self, base: str, distance: int) -> None:
+        """Have memory brought that an instruction of this run will need, some way ahead."""
+        if self.at == "0":  # of one
+            return
+        code = self.code
+        code.declares.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        use = int(base == "%adjoints")  # they are written
+        far = code.put(f"add i64 {self.at}, {distance}")
+        behind = code.put(f"add i64 {far}, {self.lanes}")  # before the first it is negative: huge
+        inside = code.put(f"icmp ule i64 {behind}, %count")
+        far = code.put(f"select i1 {inside}, i64 {far}, i64 {self.at}")
+        for j in range(len(self.kind.operands)):
+            for slot in self._slots(self._place(far, j)):
+                address = code.put(f"getelementptr double, ptr {base}, i64 {slot}")
+                code.line(f"call void @llvm.prefetch.p0(ptr {address}, i32 {use}, i32 3, i32 1)")
 
     def fetched(self, j: int) -> str:
         """The values of operand j."""
@@ -167,10 +193,10 @@ class _Body:
     def read_back(self, i: int) -> str:
         """The i-th of what was saved."""
         dtype = self.kind.saved[i].dtype
-        return _load(self.code, "%saved", self._place(i), KNOWN[dtype], self.lanes)
+        return _load(self.code, "%saved", self._place(self.at, i), KNOWN[dtype], self.lanes)
 
     def save(self, i: int, value: str) -> None:
-        self._write("%saved", self._place(i), KNOWN[self.kind.saved[i].dtype], value)
+        self._write("%saved", self._place(self.at, i), KNOWN[self.kind.saved[i].dtype], value)
 
     def store(self, value: str) -> None:
         kind = KNOWN[self.kind.dtype]

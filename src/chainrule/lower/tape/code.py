@@ -11,8 +11,10 @@ from chainrule.lower.code.lines import Code
 from chainrule.lower.plan.fuse import Taped
 from chainrule.lower.tape.cases import GIVEN, LAST, STATE, WORD, forward_cases, reverse_cases
 from chainrule.lower.tape.kinds import Kind
-from chainrule.lower.tape.tape import APART, FLAGS, REVERSED, Tape
+from chainrule.lower.tape.tape import APART, KIND, LENGTH, ONE, REVERSED, Tape
 from chainrule.lower.values.value import BOOL, Value
+
+NEAR = 2**17  # slots that a near cache holds
 
 
 def tape_function(name: str, step: Taped, frame: Frame) -> Code:
@@ -22,11 +24,12 @@ def tape_function(name: str, step: Taped, frame: Frame) -> Code:
     writer.run(step)
     code = writer.code
     code.as_step(name)
-    parts = [part for k, kind in enumerate(tape.kinds) for part in forward_cases(k, kind)]
+    large = tape.slots > NEAR
+    parts = [part for k, kind in enumerate(tape.kinds) for part in forward_cases(k, kind, large)]
     parts += [_forward_loop(tape.kinds), _collect("i8"), _collect("i64")]
     if tape.sweeps:
         flowing = [(k, kind) for k, kind in enumerate(tape.kinds) if kind.flows]
-        parts += [part for k, kind in flowing for part in reverse_cases(k, kind)]
+        parts += [part for k, kind in flowing for part in reverse_cases(k, kind, large)]
         parts.append(_reverse_loop(tape.kinds))
     for part in parts:
         code.lines += part.lines
@@ -166,7 +169,7 @@ done:
   %held1 = extractvalue {STATE} %state, 1
   %list1 = getelementptr i8, ptr %operands, i64 %used
   %saved1 = getelementptr i8, ptr %saved, i64 %filled
-  %run1 = getelementptr i8, ptr %run, i64 8
+  %run1 = getelementptr i8, ptr %run, i64 {WORD}
   br label %next
 over:
   ret void
@@ -193,7 +196,7 @@ next:
   %more = icmp ugt ptr %run1, %runs
   br i1 %more, label %dispatch, label %over
 dispatch:
-  %run = getelementptr i8, ptr %run1, i64 -8
+  %run = getelementptr i8, ptr %run1, i64 {-WORD}
 {_run_header()}
   %flag = and i32 %word, {REVERSED}
   %skipped = icmp eq i32 %flag, 0
@@ -243,10 +246,10 @@ over:
 def _run_header() -> str:
     return f"""\
   %word = load i32, ptr %run, align {WORD}
-  %behind = getelementptr i8, ptr %run, i64 {WORD}
-  %length = load i32, ptr %behind, align {WORD}
+  %lower = and i32 %word, {ONE - 1}
+  %length = lshr i32 %lower, {LENGTH}
   %count = zext i32 %length to i64
-  %kind = lshr i32 %word, {FLAGS - 1}
+  %kind = lshr i32 %word, {KIND - 1}
   %bit = and i32 %word, {APART}
   %apart = icmp ne i32 %bit, 0"""
 

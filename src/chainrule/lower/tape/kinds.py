@@ -59,7 +59,7 @@ class Kind:
         return any(v is not None for v in self.reverse)
 
     def differentiate(self) -> None:
-        """Fill in `reverse`; an operand through which no derivative flows has none."""
+        """Fill in `reverse` and `saved`; an operand through which no derivative flows has none."""
         rule = self.node.rule
         if not rule.positions or self.dtype != DOUBLE:
             return
@@ -69,9 +69,11 @@ class Kind:
         builder = Builder()
         found = _pulled(builder, self.node, by_name)
         _check(builder, [v for v in found if v is not None])
-        self._save([v for v in found if v is not None])
-        for i, value in zip(rule.positions, found, strict=True):
-            self.reverse[self.at.index(i)] = None if value is None else self._read_back(value)
+        values = [v for v in found if v is not None]
+        self._save(values)
+        read_back = self._read_back(values)
+        by_position = dict(zip(rule.positions, found, strict=True))
+        self.reverse = [read_back.get(by_position.get(i)) for i in self.at]
 
     def _save(self, values: list[Value]) -> None:
         """Find what is to be saved: the largest parts that the adjoint has no part in."""
@@ -86,17 +88,19 @@ class Kind:
         read = [a for v in ordered(values) if v in of_adjoint for a, _ in v.args] + values
         largest = dict.fromkeys(v for v in read if v in of_operands)
         self.saved = list(largest) if len(largest) <= len(operands) else operands
-        kept = (Value("input", (), v.dtype, params=len(self.inputs) + i) for i, v in enumerate(self.saved))
-        self.inputs += tuple(kept)
+        first = len(self.inputs)
+        given = enumerate(self.saved, first)
+        self.inputs += tuple(Value("input", (), v.dtype, params=i) for i, v in given)
 
-    def _read_back(self, value: Value) -> Value:
-        """A value of the way back, from what was saved."""
-        known: dict[Value, Value] = dict(zip(self.saved, self.inputs[len(self.operands) + 2 :], strict=True))
-        for v in ordered([value]):
+    def _read_back(self, values: list[Value]) -> dict[Value | None, Value]:
+        """Values of the way back, from what was saved."""
+        kept = self.inputs[len(self.operands) + 2 :]
+        known: dict[Value | None, Value] = dict(zip(self.saved, kept, strict=True))
+        for v in ordered(values):
             if v not in known:
                 args = tuple((known[a], axes) for a, axes in v.args)
                 known[v] = Value(v.kind, v.dims, v.dtype, args, v.params) if args else v
-        return known[value]
+        return known
 
 
 def _pulled(builder: Builder, local: Node, by_name: dict[str, Value]) -> list[Value | None]:

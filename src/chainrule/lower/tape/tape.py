@@ -3,9 +3,10 @@
 Values stand in slots of eight bytes: first what is given (inputs, constants), then one per
 instruction.  Instructions are sorted by level (how many steps lie before them) and kind, and follow
 each other in *runs* of one kind, so that the loop asks once per run what to do, and computes
-neighbours together.  A run is its kind, flags and length; its results are the next slots, and its
-operands stand in a list of slots: all first operands, then all second ones, …  So an instruction
-takes 4 bytes per operand, 16 for its value and its adjoint, and a run takes 8.
+neighbours together.  A run is its kind, length and flags; its results are the next slots, and its
+operands stand in a list of slots: all first operands, then all second ones, …  What the way back
+will need of the operands is saved in the same order, in a room of its own.  So an instruction takes
+4 bytes per operand, 16 for its value and its adjoint, and 8 for each number saved; a run takes 4.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ from chainrule.errors import UnsupportedError
 if TYPE_CHECKING:
     from chainrule.lower.tape.kinds import Kind
 
-# Flags of a run: its instructions do not need each other; it hands adjoints on; it is of one.
-APART, REVERSED, ONE, FLAGS = 1, 2, 4, 3
+# The word of a run: its instructions do not need each other; it hands adjoints on; its length, a
+# bit where that is one, and its kind.
+APART, REVERSED, LENGTH, ONE, KIND = 1, 2, 2, 2**15, 16
+LONGEST = 8184  # instructions of a run: the most in 13 bits that fill whole vectors
+MOST_KINDS = 2**15
 SHORT = 16  # groups of fewer instructions of one kind are put together, one after the other
 
 
@@ -52,7 +56,7 @@ class Tape:
     """Instructions, what they start from, and what is read of them."""
 
     kinds: tuple[Kind, ...]
-    runs: np.ndarray  # per run: flags + 8 × kind, length
+    runs: np.ndarray  # a word each
     operands: np.ndarray
     given: np.ndarray  # the first slots: constants, and room for the inputs
     inputs: tuple[tuple[int, int, Any], ...]  # first slot, size, type
@@ -67,8 +71,13 @@ class Tape:
     @property
     def saved(self) -> int:
         """How many numbers are kept for the way back, beside values."""
-        each = np.array([len(kind.saved) for kind in self.kinds], np.int64)
-        return int(each[self.runs[:, 0] >> FLAGS] @ self.runs[:, 1]) if len(self.runs) else 0
+        return sum(n * len(kind.saved) for n, kind in zip(self.counts, self.kinds, strict=True))
+
+    @property
+    def counts(self) -> list[int]:
+        """How many instructions there are of each kind."""
+        kinds, lengths = kinds_and_lengths(self.runs)
+        return np.bincount(kinds, lengths, len(self.kinds)).astype(int).tolist()
 
     @property
     def words(self) -> int:
@@ -134,9 +143,12 @@ class Schedule:
 
     def runs_back(self, sweep: int) -> np.ndarray:
         """The runs as one sweep sees them."""
-        runs = self.runs.copy()
-        runs[:, 0] |= np.where(self.back >> sweep & 1, REVERSED, 0).astype(np.int32)
-        return runs
+        return self.runs | np.where(self.back >> sweep & 1, REVERSED, 0).astype(np.int32)
+
+
+def kinds_and_lengths(runs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What the words of runs say."""
+    return runs >> KIND, (runs & ONE - 1) >> LENGTH
 
 
 def scheduled(
@@ -153,11 +165,10 @@ def scheduled(
     slot = np.empty_like(order)
     slot[order] = np.arange(len(order), dtype=np.int32)
     order = order[np.count_nonzero(kind < 0) :]
-    starts, apart = _runs(kind[order], level[order], back[order])
+    starts, apart = _short_enough(*_runs(kind[order], level[order], back[order]), len(order))
     lengths = np.diff(starts, append=len(order))
     kinds = kind[order[starts]]
-    words = (kinds << FLAGS) + ONE * (lengths == 1) + APART * apart
-    runs = np.stack([words, lengths], axis=1).astype(np.int32)
+    words = (kinds << KIND) + ONE * (lengths == 1) + (lengths << LENGTH) + APART * apart
     begins = np.cumsum(arity[kinds] * lengths) - arity[kinds] * lengths
     of = np.repeat(np.arange(len(starts)), lengths)
     inside = np.arange(len(order)) - starts[of]
@@ -166,7 +177,7 @@ def scheduled(
         has = arity[kind[order]] > j
         at = (begins[of] + j * lengths[of] + inside)[has]
         found[at] = slot[operands[first_operand[order[has]] + j]]
-    return Schedule(runs, back[order[starts]], found, slot)
+    return Schedule(words.astype(np.int32), back[order[starts]], found, slot)
 
 
 def _runs(kind: np.ndarray, level: np.ndarray, back: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -177,3 +188,12 @@ def _runs(kind: np.ndarray, level: np.ndarray, back: np.ndarray) -> tuple[np.nda
     joined = np.r_[starts[:0] > 0, starts[:1] < 0, ~other[starts[1:] - 1] & short[1:] & short[:-1]]
     alone = ~joined & ~np.r_[joined[1:], joined[:1]]
     return starts[~joined], alone[~joined] & ~short[~joined]
+
+
+def _short_enough(
+    starts: np.ndarray, apart: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same with long runs cut in pieces."""
+    pieces = -(-np.diff(starts, append=count) // LONGEST)
+    inside = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    return np.repeat(starts, pieces) + LONGEST * inside, np.repeat(apart, pieces)

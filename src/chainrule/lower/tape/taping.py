@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from chainrule.core.rule import rule_for
 from chainrule.diff import sweep
 from chainrule.diff.sweep import SWEEP, moves_lanes
 from chainrule.lower.tape.kinds import SLOT_TYPES, Kind
-from chainrule.lower.tape.tape import TAPE, Result, Sweep, Tape, scheduled
+from chainrule.lower.tape.tape import MOST_KINDS, TAPE, Result, Sweep, Tape, scheduled
 from chainrule.lower.values.array import NotLoweredError
 from chainrule.lower.values.value import DOUBLE
 from chainrule.ops.structure import item
@@ -275,10 +276,11 @@ class _Writer:
 
     def _tape(self, wanted: dict[Node, tuple[int, Any]]) -> Tape:
         kind = np.array(self.kind)
+        back = self._ways_back(kind)
+        if len(self.kinds) > MOST_KINDS:
+            raise NotLoweredError(f"more than {MOST_KINDS:,} kinds of instructions")
         arity = [len(k.operands) for k in self.kinds]
-        found = scheduled(
-            kind, np.array(self.level), self._ways_back(kind), np.array(self.operands), arity
-        )
+        found = scheduled(kind, np.array(self.level), back, np.array(self.operands), arity)
         sweeps = []
         for node, i in self.sweeps.items():
             out = found.slot[self.slots[node.args[0]]]  # type: ignore[index]
@@ -298,7 +300,10 @@ class _Writer:
         )
 
     def _ways_back(self, kind: np.ndarray) -> np.ndarray:
-        """Per instruction, by the bits of a number, which sweeps it hands an adjoint on in."""
+        """Per instruction, by the bits of a number, which sweeps it hands an adjoint on in.
+
+        A kind is told apart from those of its sort that hand on none.
+        """
         back = np.zeros(len(kind), np.int32)
         for node, i in self.sweeps.items():
             walked = np.zeros(len(kind), bool)
@@ -306,8 +311,12 @@ class _Writer:
             for end in node.args[1:]:  # type: ignore[index]
                 walked[self.slots[end]] = False
             back |= walked.astype(np.int32) << i
-        for k, made in enumerate(self.kinds):
-            if back[kind == k].any():
+        for k, made in enumerate(tuple(self.kinds)):
+            reached = back[kind == k] != 0
+            if reached.any() and not reached.all():  # the others save nothing
+                kind[(kind == k) & (back == 0)] = len(self.kinds)
+                self.kinds.append(copy(made))
+            if reached.any():
                 made.differentiate()
         flows = np.array([*(k.flows for k in self.kinds), False])
         return np.where(flows[kind], back, 0)
