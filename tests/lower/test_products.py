@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chainrule as cr
-from chainrule.lower.code import tiles
+from chainrule.lower.code import matrices
 
 pytest.importorskip("llvmlite")
 
@@ -22,7 +22,7 @@ FORMS = {
 def way(request, monkeypatch):
     """On every processor both ways are tested."""
     registers = 32 if request.param == "registers" else 4
-    monkeypatch.setattr(tiles, "wide_registers", lambda: registers)
+    monkeypatch.setattr(matrices, "wide_registers", lambda: registers)
     return request.param
 
 
@@ -53,6 +53,8 @@ def assert_product(form, sizes, dtype, way=None):
     [
         *[(8, 8, 64), (33, 17, 65), (100, 600, 49), (97, 1030, 24), (13, 2100, 9)],
         (10, 2100, 200),  # a second operand that is turned is rather made the first
+        (64, 256, 1024),  # unless lines of the result share a part of the cache
+        *[(35, 130, 10), (100, 1100, 5), (64, 2100, 6), (23, 64, 3)],  # few columns
     ],
 )
 def test_every_layout(form, dtype, sizes, way):

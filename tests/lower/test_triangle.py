@@ -6,7 +6,7 @@ import pytest
 import chainrule as cr
 from benchmarks.gmm import gmm_objective
 from chainrule.lower.build import Program
-from chainrule.lower.code import tiles
+from chainrule.lower.code import matrices
 from chainrule.lower.plan import arrange, split, stream, triangle
 from chainrule.lower.plan.needed import Readers
 from chainrule.lower.plan.zeros import Zeros
@@ -185,7 +185,7 @@ def test_mixture_by_blas(size, settings, monkeypatch):
     """As on a machine with narrow registers."""
     for module, name, value in settings:
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(tiles, "wide_registers", lambda: 0)
+    monkeypatch.setattr(matrices, "wide_registers", lambda: 0)
     fast = assert_same(likelihood, mixture(*size), (0, 1, 2))
     assert "BLAS, triangular" in fast.report()
 
@@ -204,7 +204,7 @@ def products(make):
 @pytest.mark.parametrize("narrow", [False, True])
 def test_rows_of_nothing_but_zeros(narrow, monkeypatch):
     if narrow:
-        monkeypatch.setattr(tiles, "wide_registers", lambda: 0)
+        monkeypatch.setattr(matrices, "wide_registers", lambda: 0)
     rng = np.random.default_rng(0)
     m, x = rng.normal(size=(150, 150)), rng.normal(size=(150, 70))
     fast = cr.compile(lambda m, x: np.tril(m, -80) @ x)

@@ -8,7 +8,7 @@ import pytest
 
 import chainrule as cr
 from chainrule.lower.code import products
-from chainrule.lower.code.tiles import Matrices
+from chainrule.lower.code.matrices import Matrices
 from tests.agree.compiled import assert_agrees
 from tests.run.test_whole_networks import (
     assert_compiles,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chainrule.lower.code.lines import Code
-from chainrule.lower.code.tiles import Matrices, copied, write_product
+from chainrule.lower.code.matrices import Matrices
+from chainrule.lower.code.tiles import copied, write_product
 from chainrule.lower.plan.fuse import Box
 
 MEMSET = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from chainrule.lower.code.boxes import write_boxes
 from chainrule.lower.code.lanes import Frame
 from chainrule.lower.code.lines import Code
-from chainrule.lower.code.tiles import Matrices, write_product
+from chainrule.lower.code.matrices import Matrices
+from chainrule.lower.code.tiles import write_product
 from chainrule.lower.plan.fuse import Box, Product, matrix_strides
 from chainrule.lower.values.value import KNOWN, Value
 

@@ -13,6 +13,7 @@ from chainrule.lower.values.views import Views
 
 LETTERS = "abcdefghlmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # without i, j, k of a matrix product
 SMALL = 8  # an extent below which a product is written out
+LONG = 64  # of a sum: what is done once per element of the result is little beside it
 
 
 class Contractions(Views):
@@ -136,4 +137,5 @@ class Contractions(Views):
 
 def by_blas(batch: int, rows: int, columns: int, summed: int) -> bool:
     """Whether a product is large enough in every direction for BLAS."""
-    return min(rows, columns) >= SMALL and summed >= 4 and rows * columns * summed >= 4096
+    least = 2 if summed >= LONG else SMALL
+    return min(rows, columns) >= least and summed >= 4 and rows * columns * summed >= 4096
