@@ -40,8 +40,8 @@ w = np.cos(np.arange(36.0)).reshape(6, 6)
 f = cr.compile(cr.value_and_grad(loss))
 value, gradient = f([(w, w[0]), (w.T.copy(), w[1])], x, np.sin(x))
 (variants,) = f.variants.values()
-machine = variants[0].run.machine
-print(machine.was_kept, hashlib.sha256(machine.text.encode()).hexdigest())
+run = variants[0].run
+print(run.machine.was_kept, hashlib.sha256(run.module.text.encode()).hexdigest())
 print(repr(float(value)), repr(float(sum(a.sum() + b.sum() for a, b in gradient))))
 """
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import compress, decompress
 
 from chainrule.lower.build import Program
 from chainrule.lower.code.emit import kernel_function
@@ -58,11 +59,15 @@ class Module:
     program: Program
     plan: Plan
     memory: Memory
-    text: str
+    packed: bytes  # the text, which is long and seldom asked for
     calls: list[Called]
     nests: dict[str, Nest] = field(default_factory=dict)
     dtypes: list[Any] = field(default_factory=list)  # whose addresses the entry compares
     cold: Mapping[str, str] = field(default_factory=dict)  # modules to link, by what they define
+
+    @property
+    def text(self) -> str:
+        return decompress(self.packed).decode()
 
     @property
     def first_extra(self) -> int:
@@ -78,7 +83,7 @@ def module_of(program: Program) -> Module:
     streamed(plan)
     split(plan)
     memory = planned(plan, program.inputs)
-    module = Module(program, plan, memory, "", [])
+    module = Module(program, plan, memory, b"", [])
     writer = _Writer(module)
     for k, step in enumerate(plan.steps):
         if isinstance(step, Called) and not isinstance(step, Taped):
@@ -91,7 +96,7 @@ def module_of(program: Program) -> Module:
         module.dtypes = list(dict.fromkeys(dtype for _, dtype in (*inputs, *outputs)))
         entry = entry_function(inputs, outputs, module.first_extra, module.dtypes, _is_long(plan))
         writer.codes.append(entry)
-    module.text = writer.text()
+    module.packed = compress(writer.text().encode(), 1)
     return module
 
 

@@ -26,6 +26,7 @@ from chainrule.record.variable import Variable
 from chainrule.run.blas import exported
 from chainrule.run.contents import Contents
 from chainrule.run.direct import DYNAMIC, MISS, NUMPY, alike, direct_call
+from chainrule.run.machine import give_memory_back
 from chainrule.run.paths import FORMS, PATHS, Watch
 from chainrule.run.program import Executable
 
@@ -202,6 +203,7 @@ class Compiled:
             found = known[-1].first(leaves)
         for node in recording.graph.nodes:  # the arrays of this call are as large as its batch
             node.forget()
+        give_memory_back()
         return found
 
     def _prefer(self, variant: Variant, variants: Variants) -> None:

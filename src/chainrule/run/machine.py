@@ -88,9 +88,16 @@ def _made_with() -> tuple[str, ...]:
 
 @cache
 def _trim() -> Callable[[int], object]:
-    """Gives memory that was freed back to the system, where the C library can (glibc)."""
     here = ctypes.CDLL(None) if sys.platform == "linux" else None
     return getattr(here, "malloc_trim", lambda keep: None)
+
+
+def give_memory_back() -> None:
+    """Give what was freed back to the system, where the C library can (glibc).
+
+    Of LLVM that is 3 MB; of a recording, as much as the arrays of its call.
+    """
+    _trim()(0)
 
 
 def object_code(text: str) -> tuple[bytes, bool]:
@@ -107,26 +114,25 @@ def object_code(text: str) -> tuple[bytes, bool]:
     return made, False
 
 
+def assembly(text: str) -> str:
+    """What machine code of a text does, for people to read."""
+    return str(target_machine().emit_assembly(optimised(text)))
+
+
 class Machine:
     """Machine code of one module, alive as long as this object is."""
 
     def __init__(self, text: str, names: Sequence[str], imports: Mapping[str, int] = NOTHING):
         """`names` can be called from outside; `imports` are addresses that the text refers to."""
-        self.text = text
-        self.code, self.was_kept = object_code(text)
-        library = _llvm().JITLibraryBuilder().add_object_img(self.code).add_current_process()
+        code, self.was_kept = object_code(text)
+        library = _llvm().JITLibraryBuilder().add_object_img(code).add_current_process()
         for symbol, address in imports.items():
             library.import_symbol(symbol, address)
         for name in names:
             library.export_symbol(name)
         self._tracker = library.link(_jit(), f"chainrule{next(_numbers)}")
-        if not self.was_kept:
-            _trim()(0)  # 3 MB that LLVM took
 
     def address(self, name: str) -> int:
         found = self._tracker[name]
         assert isinstance(found, int)
         return found
-
-    def assembly(self) -> str:
-        return str(target_machine().emit_assembly(optimised(self.text)))

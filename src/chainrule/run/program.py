@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -21,7 +22,10 @@ from chainrule.run.builtin import DEFINITION, builtin, extras, layout_is_known
 from chainrule.run.machine import Machine
 from chainrule.run.threads import parallel
 
+HUGE = 2**22  # bytes of an array from which on NumPy asks for large pages
 SMALL = 2**20  # bytes of an arena that is kept also where the usual call has another
+# A process that is forked has its own; elsewhere than on Unix memory is never shared.
+PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -106,14 +110,24 @@ class Executable:
             self.free.append(space)
 
 
+def _pages(sure: int, more: int) -> np.ndarray:
+    """Memory of which so many bytes will be used, and perhaps more.
+
+    A system hands out pages when they are touched: threads that do not run take none.  But of an
+    array of 4 MB NumPy asks for pages of 2 MB each, and one that is touched is taken whole.
+    """
+    if sure < HUGE <= sure + more:
+        return np.frombuffer(mmap.mmap(-1, sure + more, **PRIVATE), np.uint8)
+    return np.empty(sure + more, np.uint8)
+
+
 class Workspace:
     """The arena and the table of pointers of one call."""
 
     def __init__(self, executable: Executable):
         memory = executable.module.memory
         self.memory = memory
-        # A system hands out pages when they are touched: threads that do not run take none.
-        self.arena = np.empty(memory.arena + memory.local * memory.threads + ALIGNMENT, np.uint8)
+        self.arena = _pages(memory.arena + memory.local + ALIGNMENT, memory.local * memory.threads)
         start = -self.arena.ctypes.data % ALIGNMENT
         self.aligned = self.arena[start:]
         count = executable.module.first_extra

@@ -16,6 +16,7 @@ from chainrule.lower.tape.tape import Tape, kinds_and_lengths
 from chainrule.lower.values.value import KNOWN, Value, program_text
 from chainrule.optimise.rewrite import Optimised
 from chainrule.run.compiled import Compiled, Variant
+from chainrule.run.machine import assembly
 from chainrule.run.threads import threads
 
 SHOWN = 40  # runs of a tape that are listed
@@ -162,7 +163,7 @@ def ir_text(compiled: Compiled, stage: str = "values") -> str:
             ]
         ),
         "llvm": lambda: variant.run.module.text,
-        "assembly": lambda: variant.run.machine.assembly(),
+        "assembly": lambda: assembly(variant.run.module.text),
     }
     if stage not in stages:
         raise ArgumentError(f"stage {stage!r}: choose one of {', '.join(stages)}")
