@@ -242,7 +242,7 @@ def text_of(number: int) -> str | None:
     with np.errstate(all="ignore"):
         fast(*inputs)
     ((variant,),) = fast.variants.values()
-    text: str = variant.run.machine.text
+    text: str = variant.run.module.text
     return text if len(text) < 60_000 and "\n  " in text else None
 
 

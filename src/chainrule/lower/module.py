@@ -13,8 +13,8 @@ from typing import Any
 from zlib import compress, decompress
 
 from chainrule.lower.build import Program
-from chainrule.lower.code.emit import kernel_function
 from chainrule.lower.code.entry import entry_function
+from chainrule.lower.code.kernel import kernel_function
 from chainrule.lower.code.lanes import Frame
 from chainrule.lower.code.lines import Code
 from chainrule.lower.code.products import CALLS, QUIET, product_function

@@ -117,6 +117,8 @@ def step_text(k: int, step: Any, nest: Nest | None) -> str:
     loops = " × ".join(map(str, nest.extents)) or "one number"
     lanes = f", {nest.lanes} lanes" if nest.lanes > 1 else ""
     unrolled = f", {nest.unroll} at once" if nest.unroll > 1 else ""
+    if nest.abreast > 1:
+        unrolled = f", {nest.abreast} rows at once"
     fused = " ".join(_called(v) for v in step.body)
     return f"{head}kernel {loops}{lanes}{unrolled}: {fused}"
 

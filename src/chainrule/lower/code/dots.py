@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from chainrule.lower.code.lines import Code
 from chainrule.lower.code.matrices import SUMS, Matrices
-from chainrule.lower.code.vectors import Vectors, transposed
+from chainrule.lower.code.vectors import Vectors, folded_lanes, transposed
 
 HEIGHT = 4  # rows of a block
 DEPTH = 1024  # of the summed axis that is walked through at a time
@@ -132,32 +132,11 @@ class _Dots(Vectors):
         """Add up the lanes of each, and store or add the results side by side."""
         code, lanes, apart = self.code, self.lanes, self.m.apart
         mask = self.mask(len(sums))
-        bit = 1
-        while bit < lanes:
-            pairs = zip(sums[::2], [*sums[1::2], *[None] * (len(sums) % 2)], strict=True)
-            sums = [self._folded(a, b, bit) for a, b in pairs]
-            bit *= 2
-        (total,) = sums
+        total = folded_lanes(
+            code, self.of, lanes, sums, lambda a, b: code.put(f"fadd {self.of} {a}, {b}")
+        )
         if begins != "true":
             before = self.load(at, mask, apart)
             added = code.put(f"fadd {self.of} {before}, {total}")
             total = code.put(f"select i1 {begins}, {self.of} {total}, {self.of} {added}")
         self.store(total, at, mask, apart)
-
-    def _folded(self, a: str, b: str | None, bit: int) -> str:
-        """Lanes whose numbers differ in a bit are added: of a where it is 0, of b where it is 1."""
-        lanes = self.lanes
-        picks = [
-            [i if not i & bit else lanes + i - bit for i in range(lanes)],
-            [i + bit if not i & bit else lanes + i for i in range(lanes)],
-        ]
-        if b is None:
-            picks, b = [list(range(lanes)), [i ^ bit for i in range(lanes)]], a
-        parts = [
-            self.code.put(
-                f"shufflevector {self.of} {a}, {self.of} {b}, "
-                f"<{lanes} x i32> <{', '.join(f'i32 {p}' for p in pick)}>"
-            )
-            for pick in picks
-        ]
-        return self.code.put(f"fadd {self.of} {parts[0]}, {parts[1]}")

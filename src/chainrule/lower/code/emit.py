@@ -13,7 +13,6 @@ from typing import Any
 
 from chainrule.lower.code.folds import Folds, neutral
 from chainrule.lower.code.lanes import Frame, in_memory
-from chainrule.lower.code.lines import Code
 from chainrule.lower.code.scalars import SCALARS, apply
 from chainrule.lower.plan.loops import Fold, Nest, Place
 from chainrule.lower.values.value import KNOWN, Access, Value
@@ -21,19 +20,9 @@ from chainrule.lower.values.value import KNOWN, Access, Value
 CHUNK = 64  # vectors, times unrolling, that are added up before they join a larger sum
 
 
-def kernel_function(
-    name: str,
-    nest: Nest,
-    frame: Frame,
-) -> Code:
-    """The code of a function that computes one kernel, or one tile of it."""
-    emitter = _Emitter(nest, frame)
-    emitter.run()
-    emitter.code.as_step(name)
-    return emitter.code
+class Emitter(Folds):
+    """Writes the loops of a nest, and what is computed in them."""
 
-
-class _Emitter(Folds):
     def __init__(self, nest: Nest, frame: Frame):
         super().__init__(nest, frame)
         self.rows: list[tuple[str, dict[Any, str]]] = []  # computed together: index, and values

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from chainrule.lower.code.lines import Code
 from chainrule.lower.plan.loops import REGISTER
 
@@ -106,3 +108,33 @@ def transposed(code: Code, lines: list[str], of: str, lanes: int) -> list[str]:
                 )
         lines = found
     return lines
+
+
+def folded_lanes(
+    code: Code, of: str, lanes: int, vectors: Sequence[str], combine: Callable[[str, str], str]
+) -> str:
+    """A vector whose first lanes are, one each, what all lanes of these vectors come to."""
+    found, bit = list(vectors), 1
+    while bit < lanes:
+        pairs = zip(found[::2], [*found[1::2], ""], strict=False)
+        found = [combine(*_halves(code, of, lanes, a, b, bit)) for a, b in pairs]
+        bit *= 2
+    return found[0]
+
+
+def _halves(code: Code, of: str, lanes: int, a: str, b: str, bit: int) -> list[str]:
+    """Lanes whose numbers differ in a bit, to be combined: where it is 0 of a, where it is 1 of b.
+
+    Of a alone, both are the same.
+    """
+    first = [i if not i & bit else lanes + i - bit for i in range(lanes)]
+    second = [i + bit if not i & bit else lanes + i for i in range(lanes)]
+    if not b:
+        first, second, b = [i & ~bit for i in range(lanes)], [i | bit for i in range(lanes)], a
+    return [
+        code.put(
+            f"shufflevector {of} {a}, {of} {b}, "
+            f"<{lanes} x i32> <{', '.join(f'i32 {p}' for p in picks)}>"
+        )
+        for picks in (first, second)
+    ]

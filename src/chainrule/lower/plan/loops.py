@@ -16,6 +16,7 @@ from chainrule.lower.plan.fuse import Kernel
 from chainrule.lower.values.value import SINGLE, Access, Value
 
 REGISTER = 64  # bytes of a vector
+SHORT_ROW = 64  # vectors
 FEW_ROWS, LONGEST_BODY = 16, 96  # summed up in registers: rows, and operations of all of them
 
 
@@ -48,7 +49,8 @@ class Nest:
     folds: list[Fold]
     body: list[Value]
     unroll: int = 1
-    jam: int = 1  # how many rows, of the loop before the last, are computed together
+    jam: int = 1  # how many rows, of the loop before the last, are added up together
+    abreast: int = 1  # how many rows, each with sums of its own, are computed together
     order: tuple[int, ...] = field(default=())
 
 
@@ -144,6 +146,17 @@ def _rows_together(rows: int, body: int) -> int:
     return max(together, default=1)
 
 
+def _rows_abreast(nest: Nest) -> int:
+    """How many short rows are summed up at once: registers hold their sums and what they share."""
+    short = 1 <= nest.extents[-1] // nest.lanes <= SHORT_ROW and nest.lanes > 4
+    simple = all(v.params in SCALARS for v in nest.body if v.kind == "map")
+    floats = all(f.value.dtype.kind == "f" for f in nest.folds)
+    if not (short and simple and floats and nest.folds and len(nest.body) <= 12):
+        return 1
+    rows = 8 if len(nest.folds) == 1 else 4
+    return rows if nest.extents[-2] >= rows and nest.lanes >= rows else 1
+
+
 def _unrolled(nest: Nest) -> int:
     """How many vectors are computed in turns, so that none waits for the one before."""
     last = len(nest.extents) - 1
@@ -185,3 +198,5 @@ def _choose_vector_axis(nest: Nest) -> None:
     )
     if nest.folds and summed_rows:
         nest.jam = _rows_together(nest.extents[-2], len(nest.body))
+    elif rank > 1 and all(f.axes == {rank - 1} for f in nest.folds):
+        nest.abreast = _rows_abreast(nest)
