@@ -1,4 +1,4 @@
-"""W1 replayed: value and gradient of a compiled scalar graph, per node, up to ten million nodes."""
+"""W1 replayed: value and gradient of a compiled scalar graph, per node, up to a million nodes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from benchmarks.peers import Bound
 TITLE = "Scalar graphs, compiled (W1): value and gradient replayed, per node"
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-LARGEST = 10_000_000  # with --large
+LARGEST = 10_000_000  # by `large_scalar_graphs`
 JAX_UP_TO = 1_000  # it compiles 7.5 ms per node there, and more per node beyond
 TORCH_UP_TO = 10_000
 NODE_BYTES = 24  # of a tape: operation, operands and value, written once and read back once
@@ -90,31 +90,29 @@ def case(shape: str, nodes: int) -> Case:
     if nodes < LARGEST:  # to record it takes minutes
         ways[PRIMAL] = lambda: compiled.chainrule_primal(make(np))
     tape = Work(bytes=2.0 * NODE_BYTES * nodes, footprint=NODE_BYTES * nodes)
-    return Case(_name(shape, nodes), None, inputs, nodes, ways=ways, limits={"tape": tape})
+    return Case(graph_name(shape, nodes), None, inputs, nodes, ways=ways, limits={"tape": tape})
 
 
-def _name(shape: str, nodes: int) -> str:
+def graph_name(shape: str, nodes: int) -> str:
     return f"{shape} of {nodes:,}"
 
 
-CASES = {
-    made.name: made for made in (case(shape, n) for shape in SHAPES for n in (*SIZES, LARGEST))
-}
+CASES = {made.name: made for made in (case(shape, n) for shape in SHAPES for n in SIZES)}
 TARGETS = (
-    *(Target(_name(shape, n), "casadi", 0.7) for shape in SHAPES for n in SIZES),
-    *(Target(_name(shape, n), "torch", 0.05) for shape in SHAPES for n in SIZES[:2]),
+    *(Target(graph_name(shape, n), "casadi", 0.7) for shape in SHAPES for n in SIZES),
+    *(Target(graph_name(shape, n), "torch", 0.05) for shape in SHAPES for n in SIZES[:2]),
     # Linear cost: t(1e6) ≤ 12 · t(1e5), which per node is 1.2.
-    *(Target(_name(shape, SIZES[3]), "chainrule", 1.2, _name(shape, SIZES[2])) for shape in SHAPES),
+    *(
+        Target(graph_name(shape, SIZES[3]), "chainrule", 1.2, graph_name(shape, SIZES[2]))
+        for shape in SHAPES
+    ),
 )
-LARGE_TARGETS = tuple(Target(_name(shape, LARGEST), "casadi", 0.7) for shape in SHAPES)
 
 
 def run(options: Options) -> list[Table]:
     """Time every graph; a quick run ends at 1e5 nodes, since peers build 1e6 for a minute."""
     last = [SIZES[2]] if options.quick else list(SIZES[2:])  # compared, so in the same rounds
-    last += [LARGEST] if options.large else []
-    groups = [[CASES[_name(shape, n)]] for shape in SHAPES for n in SIZES[:2]]
-    groups += [[CASES[_name(shape, n)] for n in last] for shape in SHAPES]
+    groups = [[CASES[graph_name(shape, n)]] for shape in SHAPES for n in SIZES[:2]]
+    groups += [[CASES[graph_name(shape, n)] for n in last] for shape in SHAPES]
     cells = time_cases("compiled_scalar_graphs", groups, options, 1.0)
-    targets = TARGETS + (LARGE_TARGETS if options.large else ())
-    return [Table("Time per node", "ns per node", cells, targets, FASTEST, ratios=True)]
+    return [Table("Time per node", "ns per node", cells, TARGETS, FASTEST, ratios=True)]

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # The largest difference between two libraries, relative to the largest entry of an array.
 GATE = {"float64": 1e-8, "float32": 1e-4}
 LIMIT = "limit"
+# Those that this process may use before it keeps to one; none where the system does not tell.
+CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Options:
     load: float = 0.0  # processes that wanted a core in the minute before the run
     start: others.Clock | None = None  # when it began
     peers: tuple[str, ...] = ()  # empty: all
-    large: bool = False  # also the sizes that take minutes and gigabytes
+    large: bool = False  # it takes minutes to set up: side by side, each case in its own process
 
     @property
     def patience(self) -> int:
@@ -168,32 +172,59 @@ def time_cases(
 
     The cases of a group share their rounds, so that they can be compared with one another too.
     """
-    workers: dict[str, Process] = {}
+    workers: dict[tuple[str, str], Process] = {}
     cells: list[Cell] = []
     try:
         for group in groups:
             pairs = [(case, variant) for case in group for variant in chosen(case, options)]
-            limited = [LIMIT] if any(case.limits for case in group) else []
-            for variant in dict.fromkeys([*(variant for _, variant in pairs), *limited]):
-                if variant not in workers or workers[variant].ended:
-                    workers[variant] = Process(workload, variant, options)
-                workers[variant].ask(do="clear")
+            limited = [(case, LIMIT) for case in group if case.limits]
+            of: dict[tuple[Case, str], Process] = {}
+            for case, variant in (*pairs, *limited):
+                key = variant, case.name if options.large else ""
+                if key not in workers or workers[key].ended:
+                    workers[key] = Process(workload, variant, options)
+                of[case, variant] = workers[key]
+            for worker in dict.fromkeys(of.values()):
+                worker.ask(do="clear")
             say(f"{workload}: {', '.join(case.name for case in group)}")
-            cells += _time_group(pairs, workers, options, unit_ns)
+            cells += _time_group(pairs, of, options, unit_ns)
     finally:
         for worker in workers.values():
             worker.close()
     return tuple(cells)
 
 
+def _set_up(
+    pairs: list[tuple[Case, str]], workers: dict[tuple[Case, str], Process], options: Options
+) -> dict[tuple[Case, str], dict]:
+    """The answer of each: one after the other, or side by side, each on a core of its own."""
+
+    def ask(pair: tuple[Case, str]) -> dict:
+        return workers[pair].ask(do="setup", case=pair[0].name)
+
+    if not options.large:
+        return {pair: ask(pair) for pair in pairs}
+    for pair, core in zip(pairs, cycle(CORES), strict=False):
+        os.sched_setaffinity(workers[pair].pipe.pid, {core})
+    with ThreadPoolExecutor(len(pairs)) as pool:
+        replies = dict(zip(pairs, pool.map(ask, pairs), strict=True))
+    for worker in [workers[pair] for pair in pairs if CORES and not workers[pair].ended]:
+        os.sched_setaffinity(worker.pipe.pid, os.sched_getaffinity(0))
+    return replies
+
+
 def _time_group(
-    pairs: list[tuple[Case, str]], workers: dict[str, Process], options: Options, unit_ns: float
+    pairs: list[tuple[Case, str]],
+    workers: dict[tuple[Case, str], Process],
+    options: Options,
+    unit_ns: float,
 ) -> list[Cell]:
     problems: dict[tuple[Case, str], str] = {}
+    replies = _set_up(pairs, workers, options)
     for case in dict.fromkeys(case for case, _ in pairs):
-        asked = [variant for other, variant in pairs if other is case]
-        replies = {v: workers[v].ask(do="setup", case=case.name) for v in asked}
-        found = gate(replies, case.dtype)
+        found = gate(
+            {v: reply for (other, v), reply in replies.items() if other is case}, case.dtype
+        )
         problems |= {(case, variant): problem for variant, problem in found.items()}
     limited = [(case, LIMIT) for case in dict.fromkeys(case for case, _ in pairs) if case.limits]
     problems |= dict.fromkeys(limited, "")
@@ -201,7 +232,7 @@ def _time_group(
     for _ in range(options.rounds):
         for case, variant in [pair for pair in answers if not problems[pair]]:
             do = {"do": "limit"} if variant == LIMIT else {"do": "sample", "count": case.samples}
-            reply = workers[variant].ask(case=case.name, **do)
+            reply = workers[case, variant].ask(case=case.name, **do)
             problems[case, variant] = reply.get("error", "")
             answers[case, variant].append(reply)
     cells = []

@@ -241,7 +241,6 @@ def write(name: str, title: str, tables: list[Table], options: Options) -> str:
         "workload": name,
         "command": f"python -m benchmarks {name} --threads {options.threads}"
         + (" --quick" if options.quick else "")
-        + (" --large" if options.large else "")
         + (f" --peers {' '.join(options.peers)}" if options.peers else ""),
         "time": now.isoformat(timespec="seconds"),
         "machine": facts,
