@@ -9,6 +9,7 @@ import chainrule as cr
 from chainrule.core.op import OPS
 from chainrule.diff import sweep
 from chainrule.diff.sweep import moves_lanes
+from chainrule.lower.tape import taping
 from chainrule.lower.tape.tape import (
     APART,
     KIND,
@@ -156,6 +157,17 @@ def test_constants_are_written_into_the_code_or_take_slots():
 def test_zeros_of_either_sign_are_two_constants():
     tape = tape_of(lambda x: (x * 0.0, x * -0.0), 1.0)
     assert len(tape.kinds) == 2
+
+
+def test_what_is_of_too_many_kinds_stays_outside(monkeypatch):
+    monkeypatch.setattr(taping, "MOST_KINDS", 4)
+
+    def f(x):
+        return np.exp(np.cos(np.sin(x) * x)) + x
+
+    recording = taped(specialised(f, (1.0,), {}))
+    names = [n.op.name for n in recording.graph if not n.is_leaf]
+    assert names == ["tape", "item", "cos", "exp", "add"]
 
 
 def test_elements_and_views_are_no_instructions():

@@ -213,6 +213,10 @@ class _Writer:
         try:
             kind = Kind(node, args)
         except NotLoweredError:
+            kind = None
+        if (
+            kind is None or len(self.kinds) == MOST_KINDS // 2
+        ):  # each may be told apart by ways back
             self.known[key] = -1
             return -1
         self.known[key] = len(self.kinds)
@@ -277,8 +281,6 @@ class _Writer:
     def _tape(self, wanted: dict[Node, tuple[int, Any]]) -> Tape:
         kind = np.array(self.kind)
         back = self._ways_back(kind)
-        if len(self.kinds) > MOST_KINDS:
-            raise NotLoweredError(f"more than {MOST_KINDS:,} kinds of instructions")
         arity = [len(k.operands) for k in self.kinds]
         found = scheduled(kind, np.array(self.level), back, np.array(self.operands), arity)
         sweeps = []
