@@ -14,6 +14,7 @@ from chainrule.lower.code.vectors import Vectors, folded_lanes, transposed
 
 HEIGHT = 4  # rows of a block
 DEPTH = 1024  # of the summed axis that is walked through at a time
+FAR = 2**16  # bytes of rows, from which on those to come are asked for in time
 
 
 def write_dots(code: Code, m: Matrices, pointers: Sequence[str], begins: str, copy: str) -> None:
@@ -60,6 +61,7 @@ class _Dots(Vectors):
             apart = _padded(length, self.lanes)
             self._turn(b, length, apart)
             b = self.copy
+        far = m.rows * m.summed * self.size > FAR
         groups = -(-m.columns // (SUMS // HEIGHT))
         width = -(-m.columns // groups)
 
@@ -68,7 +70,8 @@ class _Dots(Vectors):
                 columns = min(width, m.columns - column)
                 lines = [self.on(self.at(a, row, m.a[0]), r * m.a[0]) for r in range(height)]
                 others = [self.on(b, (column + j) * apart) for j in range(columns)]
-                sums = self._sums(lines, others, length)
+                to_come = [self.on(line, HEIGHT * m.a[0]) for line in lines if far and not column]
+                sums = self._sums(lines, others, length, to_come)
                 for r in range(height):
                     at = self.on(self.at(self.c, row, m.c), r * m.c + column * m.apart)
                     self._put(sums[r * columns : (r + 1) * columns], at, begins)
@@ -105,11 +108,15 @@ class _Dots(Vectors):
         if length % lanes:
             square(str(length // lanes * lanes), length % lanes)
 
-    def _sums(self, lines: list[str], others: list[str], length: int) -> list[str]:
-        """Every row times every column, lane by lane."""
+    def _sums(
+        self, lines: list[str], others: list[str], length: int, to_come: list[str]
+    ) -> list[str]:
+        """Every row times every column, lane by lane; the rows to come are asked for in time."""
         code, lanes = self.code, self.lanes
 
         def multiplied(k: str, mask: str | None, sums: list[str]) -> list[str]:
+            for line in to_come:
+                self.fetch(self.at(line, k, 1))
             of_a = [self.load(self.at(line, k, 1), mask) for line in lines]
             of_b = [self.load(self.at(line, k, 1), mask) for line in others]
             pairs = ((x, y) for x in of_a for y in of_b)

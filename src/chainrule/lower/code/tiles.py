@@ -17,9 +17,8 @@ from chainrule.lower.code.vectors import Vectors, transposed
 
 VECTORS = 3  # of one block, at most
 DEPTH = 512  # of the summed axis that is walked through at a time
-COPIED = 96  # rows, from which on columns of B are copied first
 NEAR = 2**18  # bytes of an operand, from which on what comes next is asked for in time
-PREFETCH = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+COPIED = 96  # rows, from which on columns of B are copied first
 
 
 def write_product(
@@ -230,7 +229,7 @@ class _Blocks(Vectors):
     def _fetch_next_panel(self, line: str, vectors: int) -> None:
         """Ask for the same row of the columns to come: rows lie too far apart to be foreseen."""
         for v in range(vectors):
-            self._fetch(self.on(line, self.width + v * self.m.lanes))
+            self.fetch(self.on(line, self.width + v * self.m.lanes))
 
     def _fetch_next_rows(self, first: str, k: str, rows: int) -> None:
         """Ask for the rows of A to come, a little of them at every step along the summed axis."""
@@ -238,11 +237,7 @@ class _Blocks(Vectors):
         done = code.put(f"mul i64 {k}, {rows}")
         row = code.put(f"add i64 {code.put(f'udiv i64 {done}, {m.summed}')}, {rows}")
         column = code.put(f"urem i64 {done}, {m.summed}")
-        self._fetch(self.at(self.at(first, row, m.a[0]), column, 1))
-
-    def _fetch(self, address: str) -> None:
-        self.code.declares.add(PREFETCH)
-        self.code.line(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 2, i32 1)")
+        self.fetch(self.at(self.at(first, row, m.a[0]), column, 1))
 
     def _before(self, at: str, mask: str | None) -> str:
         """What is there already, or zero where the sum begins."""

@@ -82,6 +82,11 @@ class Vectors:
             f"<{lanes} x i1> {mask})"
         )
 
+    def fetch(self, address: str) -> None:
+        """Ask for memory in time; what is no memory is not asked for."""
+        self.code.declares.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.code.line(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 2, i32 1)")
+
     def spread(self, address: str) -> str:
         number = self.code.put(f"load {self.element}, ptr {address}, align {self.size}")
         return self.vector(number, self.element)

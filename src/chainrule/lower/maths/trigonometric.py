@@ -31,7 +31,7 @@ LARGEST = {"f64": 2.0**40, "f32": 2.0**17}
 
 def sin(b: Builder, x: Value) -> Value:
     n, r = quarter_turns(b, b.abs(x))
-    return (sine_of_turned(b, n, r).bits ^ (x.bits & b.format.sign)).float
+    return sine_of_turned(b, n, r, x.bits & b.format.sign)
 
 
 def cos(b: Builder, x: Value) -> Value:
@@ -57,16 +57,23 @@ def tan(b: Builder, x: Value) -> Value:
     return (result.bits ^ flipped).float
 
 
-def sine_of_turned(b: Builder, n: Value, r: Value) -> Value:
-    """sin(n·π/2 + r): the coefficients of sine or of cosine, as n is even or odd."""
+def sine_of_turned(b: Builder, n: Value, r: Value, sign: Value | None = None) -> Value:
+    """sin(n·π/2 + r), of that sign: the coefficients of sine or of cosine, as n is even or odd."""
     z = r * r
     odd = (n & 1).differs(0)
     choices = zip(b.given(SIN), b.given(COS), strict=True)
     series = b.short_polynomial(
         z, [b.select(odd, for_cos, for_sin) for for_sin, for_cos in choices]
     )
-    result = b.fma(b.select(odd, z, r * z), series, b.select(odd, 1.0, r))
-    return (result.bits ^ ((n & 2) << (b.format.width - 2))).float
+    factor, first = b.select(odd, z, r * z), b.select(odd, 1.0, r)
+    flipped = (n & 2) << (b.format.width - 2)
+    if sign is not None:
+        flipped = flipped ^ sign
+    if b.lanes > 1:
+        return (b.fma(factor, series, first).bits ^ flipped).float
+    # A single number is an integer elsewhere than a float: what is waited for should stay a float.
+    unit = (flipped | b.constant(1.0).bits).float
+    return b.fma(factor * unit, series, first * unit)
 
 
 def quarter_turns(b: Builder, a: Value, keep: bool = False) -> tuple[Value, ...]:
