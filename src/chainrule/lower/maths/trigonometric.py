@@ -73,7 +73,8 @@ def sine_of_turned(b: Builder, n: Value, r: Value, sign: Value | None = None) ->
         return (b.fma(factor, series, first).bits ^ flipped).float
     # A single number is an integer elsewhere than a float: what is waited for should stay a float.
     unit = (flipped | b.constant(1.0).bits).float
-    return b.fma(factor * unit, series, first * unit)
+    first = first * unit
+    return b.copysign(b.fma(factor * unit, series, first), first)  # of −0, too
 
 
 def quarter_turns(b: Builder, a: Value, keep: bool = False) -> tuple[Value, ...]:
