@@ -76,7 +76,7 @@ class Contractions(Views):
         if any(n not in of_x and n not in of_y for n in of_out):
             return None
         size = [math.prod(sizes[n] for n in group) for group in (batch, rows, columns, summed)]
-        if 0 in size or x.dtype.kind == "i" or not by_blas(*size):
+        if 0 in size or x.dtype.kind == "i" or not _worth_a_step(*size):
             return self._multiplied(x, y, labels, sizes, summed)
         a = self._ordered(x, of_x, (batch, rows, summed), sizes)
         b = self._ordered(y, of_y, (batch, summed, columns), sizes)
@@ -135,7 +135,7 @@ class Contractions(Views):
         return self.reduce("sum", product, gone, False) if gone else product
 
 
-def by_blas(batch: int, rows: int, columns: int, summed: int) -> bool:
-    """Whether a product is large enough in every direction for BLAS."""
+def _worth_a_step(batch: int, rows: int, columns: int, summed: int) -> bool:
+    """Whether a product is large enough for a step of its own; few columns are in a long sum."""
     least = 2 if summed >= LONG else SMALL
     return min(rows, columns) >= least and summed >= 4 and rows * columns * summed >= 4096
