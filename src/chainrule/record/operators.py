@@ -44,11 +44,12 @@ def constant_of(number: float) -> Any:
 METHOD = """
 def method(self, other):
     node = self.node
-    if node.dtype is DOUBLE and state().plain:
+    if node.dtype is DOUBLE and (node.first is not None or node.rule is None) and state().plain:
         kind = type(other)
         if kind is Variable:
             above = other.node
-            if above.dtype is DOUBLE and (other is not self or not is_root(node)):
+            flows = above.first is not None or above.rule is None
+            if flows and above.dtype is DOUBLE and (other is not self or not is_root(node)):
                 x, y = self._value, other._value
                 try:
                     out = x {symbol} y
@@ -71,7 +72,8 @@ def method(self, other):
 
 def reflected(self, other):
     node, kind = self.node, type(other)
-    if (kind is float or kind is int) and node.dtype is DOUBLE and state().plain:
+    flows = node.first is not None or node.rule is None
+    if flows and (kind is float or kind is int) and node.dtype is DOUBLE and state().plain:
         x, y = {constant}, self._value
         if x is None:
             x = constant_of(other)
@@ -165,7 +167,7 @@ def is_operand(value: Any) -> bool:
 UNARY = """
 def method(self):
     node = self.node
-    if node.dtype is DOUBLE and state().plain:
+    if node.dtype is DOUBLE and (node.first is not None or node.rule is None) and state().plain:
         x = self._value
         out, frame = {symbol}x, caller(1)
         {make}

@@ -88,7 +88,8 @@ def array_ufunc(
         # SciPy's log1p is not NumPy's to the last bit, so the op's own function must be the ufunc.
         if simple and op.forward is ufunc and not kwargs and ufunc not in ufunc_makers:
             rule = rule_for(op, (True,), exact=True)
-            ufunc_makers[ufunc] = ufunc_maker(variable, ufunc, rule)
+            if rule.positions:  # a rule without a derivative has no parents, and so no fast form
+                ufunc_makers[ufunc] = ufunc_maker(variable, ufunc, rule)
         return call(variable, op, inputs, kwargs, line)
     name = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {}).get(ufunc.__name__)
     if name is not None:

@@ -110,12 +110,17 @@ def node_of(
     flows = dtype is DOUBLE or dtype.kind in "fcO"
     exact = dtype is DOUBLE and type(op.derivative) is Partials
     active, parents, foreign = [], [], []
+    state = current.get()
+    tracing = state.tracing
     for arg in args:
         on = False
         if type(arg) is variable:
             node = arg.node
             # Without parents it is a constant that happens to be a Variable.
-            if flows and (node.first is not None or node.rule is None):
+            if flows and (
+                node.first is not None
+                or (node.rule is None if tracing is None else tracing.is_active(node))
+            ):
                 on = node.dtype is DOUBLE or node.dtype.kind in "fc"
                 if on:
                     parents.append(node)
@@ -126,8 +131,6 @@ def node_of(
     key = tuple(active), dtype.kind == "c", exact
     rule = op.rules.get(key) or rule_for(op, *key)
     saved = rule.keep(*values, out)
-    state = current.get()
-    tracing = state.tracing
     if tracing is not None:
         every = tuple([tracing.operand(a) for a in args])
         through = tuple([every[i] for i in rule.positions])

@@ -84,6 +84,10 @@ class Trace:
         refuse_twist(value)
         return leaf(np.array(value)[()], name)
 
+    def is_active(self, node: Node) -> bool:
+        """Whether a node without parents is differentiated; any leaf may be."""
+        return node.rule is None
+
     def read(self, variable: Variable) -> None:
         """Python code has read this value: the graph is that of the path taken."""
 

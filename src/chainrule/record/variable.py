@@ -126,9 +126,10 @@ class Variable:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         maker = ufunc_makers.get(ufunc)
-        usual = maker is not None and method == "__call__" and not kwargs
-        if usual and self.node.dtype is DOUBLE and current.get().plain:
-            return maker(self, _frame(1))
+        if maker is not None and method == "__call__" and not kwargs and current.get().plain:
+            node = self.node
+            if node.dtype is DOUBLE and (node.first is not None or node.rule is None):
+                return maker(self, _frame(1))
         return array_ufunc(Variable, ufunc, method, inputs, kwargs, user_line(2))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -144,7 +145,8 @@ class Variable:
             template, arrays = indexing.split_index(index)
         except FOREIGN as error:
             raise translated(error, indexing.getitem, [self], NO_ATTRS, user_line(2)) from None
-        if node.dtype is DOUBLE and not arrays and current.get().plain:
+        flows = node.first is not None or node.rule is None
+        if flows and node.dtype is DOUBLE and not arrays and current.get().plain:
             try:
                 out = self._value[template]
             except FOREIGN:

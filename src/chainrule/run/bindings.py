@@ -22,7 +22,7 @@ ABSENT: Any = Absent()
 # Classes are told apart by id: a metaclass may have an equality and a hash of the user's.
 PLAIN = frozenset(map(id, (int, float, complex, bool, str, bytes, type(None))))
 SCALARS = frozenset(map(id, {*np.sctypeDict.values()} - {np.void, np.object_}))
-UNREADABLE = (KeyError, IndexError, ValueError, AttributeError, RuntimeError, TypeError)
+UNREADABLE = Exception  # a read that raises is a change, whatever it raises
 
 
 class How(NamedTuple):
@@ -40,14 +40,15 @@ item = How(lambda owner, key: owner[key], "{owner}[{key}] is {expected}")
 element = How(lambda owner, key: owner[key], "{owner}[{key}] is {expected}")  # of a list
 unbound = How(lambda owner, key: owner.get(key, ABSENT), "{key} not in {owner}")
 cell = How(lambda owner, _: owner.cell_contents, "{owner}.cell_contents is {expected}")
-code = How(lambda owner, _: owner.__code__, "{owner}.__code__ is {expected}")
 kind = How(lambda owner, _: type(owner), "type({owner}) is {expected}")
 size = How(lambda owner, _: len(owner), "len({owner}) == {expected}")
 read = How(lambda owner, key: key(owner), "{key}({owner}) is {expected}")
+method = How(lambda owner, key: key(owner).__func__, "{key}({owner}).__func__ is {expected}")
+value_of = How(lambda owner, key: key(owner), "{key}({owner}) == {expected}")  # bytes, shapes
 contents = How(lambda owner, key: tuple(key(owner)), "all(map(is_, {key}({owner}), {expected}))")
 elements = How(lambda owner, _: tuple(owner), "items_are({owner}, {expected})")  # of a long list
 # Dicts apart from lists: the interpreter indexes fastest where it meets one type.
-HOWS = (item, unbound, cell, code, element, kind, size, read, contents, elements)
+HOWS = (item, unbound, cell, element, kind, size, read, method, value_of, contents, elements)
 
 
 def items_are(held: list[Any], expected: tuple[Any, ...]) -> bool:
