@@ -18,7 +18,8 @@ ChainruleError
 ├── NonFiniteLoss              NaN or infinite while training         (also a FloatingPointError)
 ├── CheckpointError            a checkpoint that is damaged or does not fit
 ├── DataError                  a data file that is not what it should be   (also a ValueError)
-├── CompileError               a function that does not do the same thing twice
+├── CompileError               a function that cannot be compiled
+│   └── CompileDifference      compiled, it gives something else than plain Python
 ├── DerivativeError            no derivative exists, or none is written
 │   └── DegenerateError        eigenvalues or singular values coincide
 │       └── NeedsHistoryError  caught by the engine, which then walks another way
@@ -118,7 +119,11 @@ class DataError(ChainruleError, ValueError):
 
 
 class CompileError(ChainruleError):
-    """A function cannot be compiled: it does not do the same thing when it is called again."""
+    """A function cannot be compiled."""
+
+
+class CompileDifference(CompileError):  # noqa: N818 - it says what is
+    """A compiled function gave something else than the function itself: see `verify`."""
 
 
 class DerivativeError(ChainruleError):

@@ -25,6 +25,9 @@ result depends on; elementwise and selecting ops need none.
 `lower` says what machine code computes: the name of a scalar function, or a function of a builder
 (`chainrule.lower.build`), the operands and the attrs.  An op without is interpreted.
 
+`sizes` of an op whose result's shape depends on values: a function of its arguments that gives the
+numbers which decide the shape, recorded as any others.  While they are the same, so is the shape.
+
 `commutes` of an op with two inputs: f(x, y) and f(y, x) are the same bits.
 
 `symbol` is how mathematics writes the op, for pictures: + of add; most ops have only their name.
@@ -171,6 +174,7 @@ class Op:
     variant: Function | None = None
     reach: Function | None = None
     lower: Function | str | None = None
+    sizes: Function | None = None
     commutes: bool = False
     symbol: str = ""
     doc: str = ""

@@ -133,8 +133,12 @@ class Call:
 
 def _input(value: Any, n: int, bare: bool) -> Variable | None:
     """A leaf for one number or array of argument n; None for what carries no derivative."""
+    tracing = current.get().tracing
     if isinstance(value, Variable):
-        return identity(value) if value.dtype.kind in "fc" else None
+        if value.dtype.kind not in "fc":
+            return None
+        made = identity(value)
+        return made if tracing is None else tracing.want(made)
     if type(value) is int and bare:
         value = float(value)
     if not isinstance(value, NUMBERS) or isinstance(value, bool):
@@ -156,8 +160,7 @@ def _input(value: Any, n: int, bare: bool) -> Variable | None:
             )
         return None
     made = Variable(array[()], make_leaf(array.shape, array.dtype, None))
-    tracing = current.get().tracing
-    return made if tracing is None else tracing.adopt(made)
+    return made if tracing is None else tracing.want(tracing.adopt(made))
 
 
 def _output(value: Any) -> Any:

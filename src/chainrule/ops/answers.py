@@ -1,7 +1,7 @@
 """Questions whose answer is one truth: whether arrays are equal, or close, as a whole.
 
 NumPy answers these with a Python bool.  Here the answer is a truth that is recorded, so that a
-compiled function computes it by one reduction; whoever hands it to Python (`ANSWERS`) reads it.
+compiled function computes it by one reduction; `record/protocol.py` hands it to Python.
 Where the shapes alone decide, it is a constant.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.op import Op, Sample, sample
+from chainrule.core.op import Sample, sample
 from chainrule.core.spec import broadcast_shapes
 from chainrule.errors import DTypeError, ShapeError
 from chainrule.ops.comparison import close_samples, equal, isclose, isnan, logical_and, logical_or
@@ -108,10 +108,3 @@ array_equiv = composite(
     reference=np.array_equiv,
     doc="Whether a1 and a2 broadcast together and have the same elements, as one truth.",
 )
-
-# NumPy's function, and what gives its answer as a truth that is recorded.
-ANSWERS: dict[Any, Op] = {
-    np.allclose: allclose,
-    np.array_equal: array_equal,
-    np.array_equiv: array_equiv,
-}

@@ -57,6 +57,7 @@ CATALOGUE = {
         "argpartition argsort lexsort mean_of_ties partition partition_labels sort sort_complex "
         "sort_labels"
     ),
+    "outcomes": "outcome",
     "pooling": "avg_pool max_collect max_peaks max_pool max_spread sum_pool sum_unpool",
     "positions": (
         "argwhere digitize flatnonzero insertion_points ix_ nonzero ravel_multi_index "

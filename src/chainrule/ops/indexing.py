@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import Masked, perhaps, within
-from chainrule.core.op import Op, Sample, first_recorded, sample
+from chainrule.core.op import OPS, Op, Sample, first_recorded, sample
 from chainrule.core.slot import Slot
 from chainrule.core.spec import Spec, broadcast_shapes, dummy
 from chainrule.errors import DTypeError
@@ -267,6 +267,9 @@ gather = linear(
         sample(draw((3,), -2, 2), np.array([0.0, 1.0]), template=(Slot(0),)),
     ],
     spec=_index_spec,
+    sizes=lambda x, *arrays, template: [
+        OPS["count_nonzero"](a) for a in arrays if a.dtype == np.bool_
+    ],
     doc="x[index] for an index with arrays: `template` holds its static part.",
     lower=lambda b, x, *arrays, template: b.gather(x, arrays, template),
     symbol="x[i]",

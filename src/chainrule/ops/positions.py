@@ -15,6 +15,7 @@ from chainrule.errors import ShapeError
 from chainrule.ops.define import ZERO, composite, rules, same_shape, shaped_spec
 from chainrule.ops.indexing import take_index
 from chainrule.ops.joining import as_array, stack
+from chainrule.ops.reductions import count_nonzero
 from chainrule.ops.samples import draw
 from chainrule.ops.shape import ravel, reshape, transpose
 
@@ -33,6 +34,7 @@ nonzero = rules(
     samples=_masks,
     bad=lambda: [sample(np.float64(1.0))],
     spec=lambda a: None,
+    sizes=lambda a: [count_nonzero(a)],
     numpy=(np.nonzero,),
     doc="The positions of the lanes that are not zero: one integer array per axis.",
 )

@@ -32,13 +32,18 @@ WEAK = (int, float, complex)  # Python's numbers take the dtype of what they mee
 ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
 
 
-# Questions about an array whose answer is not an array to differentiate.
-INQUIRIES = frozenset({
-    np.shape, np.size, np.ndim, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast,
-    np.common_type, np.allclose, np.isclose, np.array_equal, np.array_equiv, np.shares_memory,
-    np.may_share_memory, np.array_repr, np.array_str, np.array2string, np.iscomplex, np.isreal,
-    np.min_scalar_type,
-})  # fmt: skip
+# Questions about an array whose answer is not an array to differentiate: what is asked for.
+INQUIRIES = {
+    **dict.fromkeys(
+        (np.shape, np.size, np.ndim, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast,
+         np.common_type, np.shares_memory, np.may_share_memory), "_note_shape"),
+    **dict.fromkeys((np.array_repr, np.array_str, np.array2string), "_note_text"),
+    np.min_scalar_type: "_note_read",
+}  # fmt: skip
+
+
+# Questions about whole arrays with one truth as the answer: the op that records it.
+ANSWERS = {np.allclose: "allclose", np.array_equal: "array_equal", np.array_equiv: "array_equiv"}
 
 
 def values_of(variable: type[Variable], arg: Any) -> Any:
@@ -174,16 +179,33 @@ def array_function(
         attrs = plan.attrs_of(args, kwargs)
         if attrs is not None:
             return record(variable, plan.op, args[: plan.count], attrs, line)
+    answer = ANSWERS.get(func)
+    if answer is not None:
+        return bool(call(variable, OPS[answer], args, kwargs, line))
     op = op_of(func)
     if op is None:
         if func in INQUIRIES:
-            named = {key: values_of(variable, value) for key, value in kwargs.items()}
-            return func(*(values_of(variable, a) for a in args), **named)
+            return _answered(variable, func, args, kwargs)
         raise unsupported(_qualified(func))
     _plan(op, func, args, kwargs)
     if len(args) > 1 or kwargs:
         args, kwargs = as_our_call(op, func, args, kwargs)
     return call(variable, op, args, kwargs, line)
+
+
+def _answered(
+    variable: type[Variable], func: Any, args: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
+    """NumPy's answer about values, which the compiler is told of."""
+    pending = [*args, *kwargs.values()]
+    while pending:
+        arg = pending.pop()
+        if isinstance(arg, variable):
+            getattr(arg, INQUIRIES[func])()
+        elif isinstance(arg, (list, tuple)):
+            pending += arg
+    named = {key: values_of(variable, value) for key, value in kwargs.items()}
+    return func(*(values_of(variable, a) for a in args), **named)
 
 
 class Plan:

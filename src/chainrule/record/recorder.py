@@ -66,20 +66,39 @@ def record(
         if op.variant is not None and (other := op.variant(*args, **attrs)) is not None:
             op, args = other
             values = [a._value if type(a) is variable else a for a in args]
-        out = op.forward(*values, **attrs)
     except ChainruleError as error:
         raise located(error, op, args, line) from None
     except Exception as error:  # noqa: BLE001 - whatever NumPy raises, the user gets their line
         raise translated(error, op, args, attrs, line) from None
+    try:
+        out = op.forward(*values, **attrs)
+    except Exception as error:  # noqa: BLE001 - as above
+        tracing = current.get().tracing
+        if tracing is not None:
+            tracing.raised(op, args, attrs)
+        if isinstance(error, ChainruleError):
+            raise located(error, op, args, line) from None
+        raise translated(error, op, args, attrs, line) from None
     if type(out) is not tuple:
         if not hasattr(out, "dtype"):
             out = np.asarray(out)[()]
-        result = variable(out, node_of(variable, op, args, values, out, attrs, line))
+        node = node_of(variable, op, args, values, out, attrs, line)
+        result = variable(out, node)
+        if op.sizes is not None:
+            _guard_shape(node, op, args, attrs)
         if op.view and type(out) is np.ndarray and type(args[0]) is variable:
             args[0].note_view(result, op, attrs)
         return result
     whole = node_of(variable, op, args, values, out, attrs, line)
+    if op.sizes is not None:
+        _guard_shape(whole, op, args, attrs)
     return tuple(_component(variable, whole, part, i, len(out)) for i, part in enumerate(out))
+
+
+def _guard_shape(node: Node, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
+    tracing = current.get().tracing
+    if tracing is not None:
+        tracing.shapes(node, op, args, attrs)
 
 
 def operands(args: Sequence[Any], variable: type[Variable]) -> tuple[Sequence[Any], list[Any]]:

@@ -1,9 +1,9 @@
 """Recording a call for the compiler: a graph that holds for every call alike, and what it rests on.
 
-What Python code reads out of a Variable (`if x > 0`, `x.value`, an index, a loop count) is a
-*guard*: the graph holds as long as the value read is the same.  An array that was there before the
-call is *live*: it is read anew in every call.  One made inside is a constant.  The call is recorded
-twice to tell these apart, and to find what differs though it should not: random numbers, clocks.
+What Python code reads out of a Variable (`if x > 0`, `x.value`, an index, a loop count), the shapes
+that depend on values and the errors that were raised are *guards*: the graph holds as long as they
+come out the same.  An array that was there before the call is *external*: it is read anew in every
+call.  One made inside is a constant.
 """
 
 from __future__ import annotations
@@ -16,49 +16,130 @@ import numpy as np
 
 from chainrule.core.graph import Graph
 from chainrule.core.node import Node, make_leaf
-from chainrule.errors import CompileError
+from chainrule.core.op import Op
+from chainrule.ops.outcomes import outcome
 from chainrule.record.trace import Trace
 from chainrule.record.variable import Variable
+
+NUMERIC = "fciub"
 
 
 @dataclass(frozen=True)
 class Guard:
-    """A value that Python code has read: while it is the same, so is the path taken."""
+    """A value that Python code was given: while it is the same, so is the branch taken.
+
+    One that is there only because the shape of a node depends on values names that node.
+    """
 
     node: Node
     value: Any
+    of: Node | None = None
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded call; `live` and `constants` are leaves of the graph beside its arguments."""
+    """A recorded call; `external` and `constants` are leaves of the graph beside its arguments."""
 
     graph: Graph
     guards: tuple[Guard, ...]
-    live: dict[Node, np.ndarray]
+    external: dict[Node, np.ndarray]
     constants: dict[Node, np.ndarray]
     variables: tuple[tuple[Variable, Node], ...]  # of outside, as constants; and their nodes then
 
 
 class GuardedTrace(Trace):
-    """A trace that keeps what was read, and arrays from elsewhere as leaves."""
+    """A trace that keeps what was read, and arrays from elsewhere as leaves.
+
+    `holds(array)` tells whether an array was there before the call; `refuse(what)` is told of
+    what a compiled function cannot do, and may leave the call.
+    """
 
     guarded = True
     inside = False  # float(x) is a guard here, unless a gradient is being taken
 
-    def __init__(self, sweeps: bool = False) -> None:
+    def __init__(
+        self,
+        holds: Callable[[np.ndarray], bool] = lambda array: True,
+        refuse: Callable[[str], None] = lambda what: None,
+        sweeps: bool = False,
+    ) -> None:
         super().__init__()
-        self.sweeps = sweeps
-        self.reads: dict[Node, Any] = {}
+        self.holds, self.refuse, self.sweeps = holds, refuse, sweeps
+        self.fixed_floats = False  # whether Python's floats are constants
+        self.reads: dict[Node, Guard] = {}
         self.arrays: dict[int, tuple[Node, np.ndarray]] = {}
         self.variables: dict[Node, Variable] = {}
+        self.wanted: set[Node] = set()  # differentiated by a transform inside
+        self.shaped: dict[Node, frozenset[Node]] = {}  # by which guards a node's shape is held
+
+    # ---- what Python code is given ---------------------------------------------------------------
 
     def read(self, variable: Variable) -> None:
-        self.reads.setdefault(self.node_of(variable), np.array(variable._value))
+        node = self.node_of(variable)
+        known = self.reads.get(node)
+        if known is None or known.of is not None:
+            self.reads[node] = Guard(node, np.array(variable._value))
+
+    def read_shape(self, variable: Variable) -> None:
+        """Python code has read a shape: where it depends on values, these are read."""
+        for node in self.shaped.get(variable.node, ()):
+            guard = self.reads[node]
+            self.reads[node] = Guard(node, guard.value)
+
+    def text_of(self, variable: Variable) -> None:
+        self.refuse("makes a text or a key of a number that it computes")
+
+    def written(self, variable: Variable) -> None:
+        """A Variable is about to be assigned to, in place."""
+        node = variable.node
+        if node in self.leaves and variable.shape:
+            self.refuse(f"writes into its argument `{node.name}`")
+        elif node in self.variables:
+            self.refuse("assigns to a Variable from outside")
+
+    def shapes(self, node: Node, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
+        """The shape of this node depends on values: the numbers that decide it are guards."""
+        assert op.sizes is not None
+        operands = [
+            Variable(a, self.operand(a)) if isinstance(a, np.ndarray) else a for a in args
+        ]
+        held = set()
+        for number in op.sizes(*operands, **attrs):
+            if isinstance(number, Variable):
+                guard = Guard(number.node, np.array(number._value), node)
+                self.reads.setdefault(number.node, guard)
+                held.add(number.node)
+        self.shaped[node] = frozenset(held)
+
+    def raised(self, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
+        """This op has raised, and Python code may go on: that it raises is a guard."""
+        operands = [
+            Variable(a, self.operand(a)) if isinstance(a, np.ndarray) else a for a in args
+        ]
+        if any(isinstance(a, Variable) for a in operands):
+            self.read(outcome(*operands, op=op.name, settings=attrs))
+
+    # ---- nodes -----------------------------------------------------------------------------------
+
+    def is_active(self, node: Node) -> bool:
+        """An argument of a compiled function is a constant, unless a transform differentiates it."""
+        return node in self.wanted
+
+    def want(self, variable: Variable) -> Variable:
+        self.wanted.add(variable.node)
+        return variable
+
+    def noted(self, node: Node, value: Any) -> Node:
+        if self.shaped and node.shape != ():
+            held = [self.shaped[a] for a in node.args or () if a in self.shaped]
+            if held:
+                self.shaped[node] = frozenset().union(*held)
+        return super().noted(node, value)
 
     def leaf_for(self, value: Any, name: str, bare: bool) -> Any:
-        """Integers stay what they are: sizes, axes, counts.  They belong to the form of a call."""
-        return value if type(value) is int else super().leaf_for(value, name, bare)
+        """Integers stay what they are: sizes, axes, counts.  They belong to the signature."""
+        fixed = type(value) is int or (type(value) is float and self.fixed_floats)
+        return value if fixed else super().leaf_for(value, name, bare)
 
     def node_of(self, variable: Variable) -> Node:
         node = super().node_of(variable)
@@ -69,57 +150,34 @@ class GuardedTrace(Trace):
     def operand(self, arg: Any) -> Any:
         if type(arg) is Variable:
             return self.node_of(arg)
-        if not isinstance(arg, np.ndarray) or arg.dtype.kind not in "fciub":
+        if not isinstance(arg, np.ndarray) or arg.dtype.kind not in NUMERIC:
             return arg
-        found = self.arrays.get(id(arg))
-        if found is None:
+        if not self.holds(arg):
+            arg = self.copied(arg)  # made inside, where it may be changed before it is used again
+        known = self.arrays.get(id(arg))
+        if known is None:
             leaf = make_leaf(arg.shape, arg.dtype, f"array{len(self.arrays)}")
-            found = self.arrays[id(arg)] = leaf, arg
+            known = self.arrays[id(arg)] = leaf, arg
             self.values[leaf] = arg
-        return found[0]
+        return known[0]
 
 
 def specialised(
-    f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], sweeps: bool = False
+    trace: GuardedTrace, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> Recording:
-    """Record f twice on these arguments, and say what the recording rests on.
-
-    With `sweeps` the gradient of a large scalar graph is recorded as one node.
-    """
-    first, again = GuardedTrace(sweeps), GuardedTrace(sweeps)
-    graph = first.record(f, args, kwargs)
-    other = again.record(f, args, kwargs)
-    twin = _twins(graph, other)
-    live: dict[Node, np.ndarray] = {}
-    constants: dict[Node, np.ndarray] = {}
-    for leaf, array in first.arrays.values():
-        if leaf not in twin:
-            continue
-        same = again.values[twin[leaf]]
-        if _same_memory(same, array):
-            live[leaf] = array
-        elif np.array_equal(same, array, equal_nan=array.dtype.kind in "fc"):
-            constants[leaf] = array
-        else:
-            raise CompileError(
-                "an array made inside the function differs between two recordings of one call.\n"
-                f"{_used_at(graph, leaf)}"
-                "  random numbers, clocks and counters must be arguments: the compiled function "
-                "would repeat the first ones for ever."
-            )
-    constants |= {n: np.asarray(v) for n, v in first.values.items() if n not in live}
-    guards = tuple(
-        Guard(node, value) for node, value in first.reads.items() if node not in constants
-    )
-    variables = tuple((v, node) for node, v in first.variables.items())
-    return Recording(graph, guards, live, constants, variables)
+    """Record f on these arguments, and say what the recording rests on."""
+    graph = trace.record(f, args, kwargs)
+    external = {leaf: a for leaf, a in trace.arrays.values() if trace.holds(a)}
+    constants = {n: np.asarray(v) for n, v in trace.values.items() if n not in external}
+    guards = tuple(guard for node, guard in trace.reads.items() if node not in constants)
+    variables = tuple((v, node) for node, v in trace.variables.items())
+    return Recording(graph, guards, external, constants, variables)
 
 
 def same_recording(a: Recording, b: Recording) -> bool:
     """Whether two recordings do the same with the same constants."""
-    try:
-        twin = _twins(a.graph, b.graph)
-    except CompileError:
+    twin = _twins(a.graph, b.graph)
+    if twin is None:
         return False
     constants = all(
         twin[leaf] in b.constants and _equal(value, b.constants[twin[leaf]])
@@ -129,47 +187,30 @@ def same_recording(a: Recording, b: Recording) -> bool:
     return constants and [twin.get(g.node) for g in a.guards] == [g.node for g in b.guards]
 
 
-def _same_memory(a: np.ndarray, b: np.ndarray) -> bool:
-    """One array, or twice the same view of one that was there before; both are alive."""
-    if a is b:
-        return True
-    alike = a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
-    return alike and a.size > 0 and a.ctypes.data == b.ctypes.data
-
-
-def _twins(graph: Graph, other: Graph) -> dict[Node, Node]:
-    """Node by node the same of two recordings, which must be alike."""
+def _twins(graph: Graph, other: Graph) -> dict[Node, Node] | None:
+    """Node by node the same of two recordings; None where they are not alike."""
     if len(graph) != len(other):
-        raise CompileError(_unlike("they have different numbers of operations"))
+        return None
     twin: dict[Node, Node] = {}
     for a, b in zip(graph.nodes, other.nodes, strict=True):
         twin[a] = b
-        why = _difference(a, b, twin)
-        if why:
-            where = f"\n  {a.line.shown()}" if a.line and not a.is_leaf else ""
-            raise CompileError(why + where)
+        if not _alike(a, b, twin):
+            return None
     return twin
 
 
-def _difference(a: Node, b: Node, twin: dict[Node, Node]) -> str:
-    """How two nodes that should be the same differ; empty if they do not."""
+def _alike(a: Node, b: Node, twin: dict[Node, Node]) -> bool:
+    """Whether two nodes do the same with the same operands."""
     if a.is_leaf or b.is_leaf:
-        alike = a.is_leaf == b.is_leaf and a.shape == b.shape
-        return "" if alike else _unlike("they start from different arrays")
+        return a.is_leaf == b.is_leaf and a.shape == b.shape
     if a.op is not b.op or a.shape != b.shape:
-        return _unlike(f"one does {a.op.name}, the other {b.op.name}")
+        return False
     for x, y in zip(a.args or (), b.args or (), strict=True):
-        if isinstance(x, Node):
-            if twin[x] is not y:
-                return _unlike("they use other operands")
-        elif not _equal(x, y):
-            return _differs(a.op.name, x, y)
+        if twin[x] is not y if isinstance(x, Node) else not _equal(x, y):
+            return False
     # What an op keeps for itself, under a name with an underscore, is no part of what it does.
     kept = [name for name in a.attrs if not name.startswith("_")]
-    other = next((name for name in kept if not _equal(a.attrs[name], b.attrs[name])), None)
-    return (
-        "" if other is None else _differs(f"{other} of {a.op.name}", a.attrs[other], b.attrs[other])
-    )
+    return all(_equal(a.attrs[name], b.attrs[name]) for name in kept)
 
 
 def _equal(x: Any, y: Any) -> bool:
@@ -181,26 +222,3 @@ def _equal(x: Any, y: Any) -> bool:
     if x is y or x == y or (x != x and y != y):
         return True
     return type(x) is type(y) and repr(x) == repr(y)  # a class without an equality of its own
-
-
-def _unlike(how: str) -> str:
-    return (
-        f"two recordings of one call differ: {how}.\n"
-        "  a compiled function must do the same thing when it is called twice in the same way: "
-        "pass what changes as an argument."
-    )
-
-
-def _differs(what: str, x: Any, y: Any) -> str:
-    return (
-        f"a constant differs between two recordings of one call: {what}, {x!r} and then {y!r}.\n"
-        "  random numbers, clocks and counters must be arguments: the compiled function would "
-        "repeat the first one for ever."
-    )
-
-
-def _used_at(graph: Graph, leaf: Node) -> str:
-    for node in graph.nodes:
-        if not node.is_leaf and any(a is leaf for a in node.args or ()) and node.line:
-            return f"  {node.line.shown()}\n"
-    return ""

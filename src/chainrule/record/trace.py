@@ -12,6 +12,7 @@ import numpy as np
 from chainrule.core.containers import Structure, flatten
 from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.node import Node, make_leaf
+from chainrule.core.op import Op
 from chainrule.core.order import dfs_order
 from chainrule.core.rule import rule_for
 from chainrule.errors import DerivativeError, DTypeError
@@ -90,6 +91,25 @@ class Trace:
 
     def read(self, variable: Variable) -> None:
         """Python code has read this value: the graph is that of the path taken."""
+
+    def read_shape(self, variable: Variable) -> None:
+        """Python code has read the shape of this value, which may depend on others."""
+
+    def text_of(self, variable: Variable) -> None:
+        """Python code has made a text or a key of this value."""
+
+    def written(self, variable: Variable) -> None:
+        """This Variable is about to be assigned to in place."""
+
+    def shapes(self, node: Node, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
+        """The shape of this node depends on values."""
+
+    def raised(self, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
+        """This op has raised an error, which the user's code may catch."""
+
+    def want(self, variable: Variable) -> Variable:
+        """This input is differentiated by a transform inside the call."""
+        return variable
 
     def graph(
         self,

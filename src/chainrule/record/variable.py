@@ -60,8 +60,21 @@ class Variable:
         if tracing is not None:
             tracing.read(self)
 
+    def _note_shape(self) -> None:
+        """Python code is told the shape, which may depend on values: then the compiler guards it."""
+        tracing = current.get().tracing
+        if tracing is not None:
+            tracing.read_shape(self)
+
+    def _note_text(self) -> None:
+        """Python code makes a text or a key of the number."""
+        tracing = current.get().tracing
+        if tracing is not None:
+            tracing.text_of(self)
+
     @property
     def shape(self) -> tuple[int, ...]:
+        self._note_shape()
         return self._value.shape  # type: ignore[no-any-return]
 
     @property
@@ -74,10 +87,12 @@ class Variable:
 
     @property
     def size(self) -> int:
+        self._note_shape()
         return self._value.size  # type: ignore[no-any-return]
 
     @property
     def nbytes(self) -> int:
+        self._note_shape()
         return self._value.nbytes  # type: ignore[no-any-return]
 
     @property
@@ -177,6 +192,7 @@ class Variable:
         self._rebind(changed, "assign to")
 
     def __len__(self) -> int:
+        self._note_shape()
         return len(self._value)
 
     def __iter__(self) -> Iterator[Variable]:
@@ -212,6 +228,9 @@ class Variable:
                 "  write to the whole array (y[1:][0] = v becomes y[1] = v), or take a copy\n"
                 "  first: v = v.copy()."
             )
+        tracing = current.get().tracing
+        if tracing is not None:
+            tracing.written(self)
         self._value, self.node = changed._value, changed.node
         pending = [self]
         while pending:
@@ -318,6 +337,7 @@ class Variable:
         )
 
     def __repr__(self) -> str:
+        self._note_text()
         shown = np.array2string(
             np.asarray(self._value), separator=", ", threshold=20, prefix="Variable("
         )
@@ -326,6 +346,7 @@ class Variable:
         return f"Variable({shown}{label}{made})"
 
     def __format__(self, spec: str) -> str:
+        self._note_text()
         return format(self._value, spec) if spec else str(self)
 
     def __copy__(self) -> Variable:
@@ -344,7 +365,9 @@ class Variable:
             )
         return _unpickled, (self._value, self.name, self.grad)
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        self._note_text()
+        return object.__hash__(self)
 
 
 def stores_item(frame: FrameType) -> bool:

@@ -104,26 +104,22 @@ def quietly(get: Callable[[Any], Any], owner: Any) -> Any:
 
 
 class Outside:
-    """Everything that a function's code can reach outside of its arguments, as it was bound.
+    """What a call read outside of its arguments, as it was bound.
 
-    `incomplete` says in words what is not watched.  The values watched are kept alive.
+    The values watched are kept alive.
     """
 
-    __slots__ = ("_as_before", "_bindings", "incomplete")
+    __slots__ = ("_bindings", "as_before")
 
-    def __init__(self, bindings: Iterable[Binding], incomplete: Iterable[str] = ()):
-        self.incomplete = tuple(incomplete)
+    def __init__(self, bindings: Iterable[Binding]):
         self._expect(tuple(bindings))
+
+    def __len__(self) -> int:
+        return len(self._bindings)
 
     def changed(self) -> str | None:
         """None if everything is bound as it was; else words for what was rebound."""
-        return None if self._as_before() else self._rebound()
-
-    def arrays(self) -> list[np.ndarray]:
-        """The arrays among the values, each once."""
-        bound = [(b.expected,) if b.how is not elements else b.expected for b in self._bindings]
-        values = (value for held in bound for value in held)
-        return list({id(v): v for v in values if isinstance(v, np.ndarray)}.values())
+        return None if self.as_before() else self._rebound()
 
     def _expect(self, bindings: tuple[Binding, ...]) -> None:
         groups = [tuple(b for b in bindings if b.how is how) for how in HOWS]
@@ -132,7 +128,7 @@ class Outside:
             places = tuple((b.owner, b.key, b.expected) for b in group)
             values += [places] if len(places) > UNROLLED else [v for place in places for v in place]
         self._bindings = bindings
-        self._as_before = _maker(tuple(min(len(g), UNROLLED + 1) for g in groups))(*values)
+        self.as_before = _maker(tuple(min(len(g), UNROLLED + 1) for g in groups))(*values)
 
     def _rebound(self) -> str | None:
         """The first binding to another value; an equal number takes the place of the old one."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
+from functools import partial, update_wrapper
+from operator import attrgetter
 from threading import RLock
 from time import perf_counter
 from types import MethodType
@@ -11,83 +13,94 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from chainrule.core.containers import flatten
+from chainrule.core.containers import flatten, map_leaves
 from chainrule.core.late import late
 from chainrule.errors import ArgumentError, ChainruleError, CompileError
 from chainrule.lower.build import Program
 from chainrule.lower.tape.taping import taped
 from chainrule.lower.values.array import NotLoweredError
 from chainrule.optimise.passes import optimised
-from chainrule.record.bindings import PLAIN, Outside
-from chainrule.record.outside import watch
-from chainrule.record.specialise import Recording, same_recording, specialised
+from chainrule.record.specialise import GuardedTrace, Recording, same_recording, specialised
 from chainrule.record.state import current
 from chainrule.record.variable import Variable
+from chainrule.run.bindings import Binding, Outside, read
 from chainrule.run.blas import exported
-from chainrule.run.contents import Contents
-from chainrule.run.direct import DYNAMIC, MISS, NUMPY, alike, direct_call
+from chainrule.run.branches import Limits
+from chainrule.run.direct import DYNAMIC, MISS, alike, direct_call
 from chainrule.run.machine import give_memory_back
-from chainrule.run.paths import FORMS, PATHS, Watch
 from chainrule.run.program import Executable
+from chainrule.run.reads.log import Stop
+from chainrule.run.reads.stack import is_readable
+from chainrule.run.reads.watching import Watched
+from chainrule.run.signature import Signature, signature_of
+from chainrule.run.verify import Verifier, rounding_room, unlike
 
 
 class Variant:
-    """One path through the function, compiled for one form of its arguments."""
+    """One branch through the function, compiled for one signature."""
 
     def __init__(
         self,
         recording: Recording,
+        outside: Outside,
+        signature: Signature,
         given: Sequence[Any],
-        objects: Outside,
-        contents: Contents,
-        donated: Sequence[int] = (),
-        recorded: float = 0.0,
-        reassociate: bool = False,
+        options: Options,
         usual: bool = True,
     ):
         """The `usual` program may miss where something rare is met; the other is slower."""
         start = perf_counter()
         self.recording = recording
-        self.objects = objects  # among the arguments, as they were
-        self.contents = contents  # of arrays outside
+        self.outside = outside  # what was read beside the arguments
+        self.fixed = signature.fixed
+        self.scope: dict[str, Any] = {"left": options.verifier.wait}
         guards = [g.node for g in recording.guards]
-        self.optimised = optimised(recording.graph, guards, recording.constants, reassociate)
+        self.optimised = optimised(
+            recording.graph, guards, recording.constants, options.reassociate
+        )
         graph = self.optimised.graph
-        routines = exported if usual else None
-        self.program = Program(graph, self.optimised.constants, usual, routines)
+        self.program = Program(
+            graph, self.optimised.constants, usual, exported if usual else None
+        )
         self.usual = usual
-        live = {n: recording.live[n] for n in graph.captured if n in recording.live}
-        self.live = list(live.values())
-        self.live_forms = [(n.shape, n.dtype) for n in live]
+        external = {n: recording.external[n] for n in graph.captured if n in recording.external}
+        self.external = list(external.values())
+        self.external_specs = [(n.shape, n.dtype) for n in external]
         self.expected = [g.value for g in recording.guards]
         self.expected += [np.array(False) for _ in (*self.program.forbidden, *self.program.rare)]
         self.count = len(recording.graph.outputs)
         self.run = Executable(self.program)
-        self.direct = direct_call(self, given, donated) if self.run.entry is not None else None
-        self.seconds = {"recording": recorded, "compiling": perf_counter() - start}
+        self.direct: Callable[..., Any] | None = None
+        if self.run.entry is not None and not signature.names:
+            self.direct = direct_call(self, given, options.donate)
+        self.scope["check"] = partial(_checked, options.verifier, self)
+        self.seconds = {"compiling": perf_counter() - start}
 
-    def __call__(self, leaves: list[np.ndarray]) -> Any:
-        """The result, or MISS where another path is to be taken."""
-        if self.objects.changed() is not None or self.contents.changed():
+    def __call__(self, leaves: Sequence[np.ndarray]) -> Any:
+        """The result, or MISS where another branch is to be taken."""
+        if self.outside_changed():
             return MISS
-        if self.live_forms != [(a.shape, a.dtype) for a in self.live]:
+        if self.external_specs != [(a.shape, a.dtype) for a in self.external]:
             return MISS
         outputs = self._outputs(leaves)
-        for expected, found in zip(self.expected, outputs[self.count :], strict=True):
-            if not alike(expected, found):
+        for expected, output in zip(self.expected, outputs[self.count :], strict=True):
+            if not alike(expected, output):
                 return MISS
         return self._finished(outputs)
 
-    def first(self, leaves: list[np.ndarray]) -> Any:
-        """The result of the call that was recorded: whatever the guards say, this is its path.
+    def outside_changed(self) -> bool:
+        return self.outside.changed() is not None
+
+    def first(self, leaves: Sequence[np.ndarray]) -> Any:
+        """The result of the call that was recorded: whatever the guards say, this is its branch.
 
         What Python read then was rounded by NumPy; what is compared with it later will be rounded
         as here.  MISS where something rare is met: another program is needed.
         """
         outputs = self._outputs(leaves)
-        for expected, found in zip(self.expected, outputs[self.count :], strict=True):
+        for expected, output in zip(self.expected, outputs[self.count :], strict=True):
             if expected.dtype.kind in "fc":
-                expected[...] = found
+                expected[...] = output
         end = len(outputs) - len(self.program.rare)
         if any(map(np.any, outputs[end:])):
             return MISS
@@ -98,8 +111,17 @@ class Variant:
             )
         return self._finished(outputs)
 
-    def _outputs(self, leaves: list[np.ndarray]) -> list[np.ndarray]:
-        return self.run([*leaves, *(np.ascontiguousarray(a) for a in self.live)])
+    def leaves_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
+        return signature_of(args, kwargs, self.fixed)[0] or []
+
+    def differs(self, expected: Any, result: Any, args: Any, kwargs: Any) -> bool:
+        """Whether a result is not that of plain Python, by more than rounding explains."""
+        if not unlike(expected, result):
+            return False
+        return bool(unlike(expected, result, rounding_room(self, self.leaves_of(args, kwargs))))
+
+    def _outputs(self, leaves: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return self.run([*leaves, *(np.ascontiguousarray(a) for a in self.external)])
 
     def _finished(self, outputs: Sequence[np.ndarray]) -> Any:
         """The outputs as the function returns them."""
@@ -109,192 +131,271 @@ class Variant:
         return graph.result.unflatten(results)
 
 
+def _checked(verifier: Verifier, variant: Variant, args: tuple[Any, ...]) -> Any:
+    """The fast entry of a call that is compared with plain Python."""
+    assert variant.direct is not None
+    return verifier.run(variant, partial(variant.direct, args), args, {})
+
+
 Variants: TypeAlias = dict[Any, list[Variant]]
 
 
+class Options:
+    """How a function is compiled."""
+
+    def __init__(self, donate: Sequence[int], reassociate: bool, verifier: Verifier):
+        self.donate, self.reassociate, self.verifier = donate, reassociate, verifier
+
+
 class Compiled:
-    """A function compiled for every form of arguments it is called with."""
+    """A function compiled for every signature it is called with."""
 
     def __init__(
-        self, f: Callable[..., Any], donate: Sequence[int] = (), reassociate: bool = False
+        self,
+        f: Callable[..., Any],
+        donate: Sequence[int] = (),
+        reassociate: bool = False,
+        verify: str = "sometimes",
     ):
-        self.f, self.donate, self.reassociate = f, donate, reassociate
+        self.f = f
+        self.options = Options(donate, reassociate, Verifier(f, verify))
         self.variants: Variants = {}
-        self.outside = watch(f)
-        self.direct: Callable[..., Any] | None = None  # the last path taken
-        self.watch = Watch(getattr(f, "__name__", "the function"))
+        self.by_value: set[Any] = set()  # signatures in which Python's floats are constants
+        self.direct: Callable[..., Any] | None = None  # the last branch taken
+        self.interpreted = not is_readable()  # whether it runs as plain Python
+        self.recordings = 0
+        self.limits = Limits(getattr(f, "__name__", "the function"))
         self._lock = RLock()
         update_wrapper(self, f, updated=())  # cr.grad(fast) has the attributes of `fast`
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if current.get().debug is not None:  # which looks at every gradient on the way
+        state = current.get()
+        # Being recorded, or looked at on the way, it is what f does.
+        if self.interpreted or state.tracing is not None or state.debug is not None:
             return self.f(*args, **kwargs)
-        rebound = self.outside.changed()
-        if rebound is not None:
-            with self._lock:
-                self.variants, self.direct, self.outside = {}, None, watch(self.f)
-                self.watch.once_rebound(rebound)
         direct = self.direct  # another thread may take it away
         if direct is not None and not kwargs:
-            found = direct(args)
-            if found is not MISS:
-                return found
-        if len(kwargs) > 1:  # in the order of their leaves
-            kwargs = dict(sorted(kwargs.items()))
-        leaves, key = leaves_and_key(args, kwargs)
+            result = direct(args)
+            if result is not MISS:
+                return result
+        return self._by_signature(args, kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """A method is compiled for each instance, which holds what was compiled for it."""
+        if instance is None:
+            return self
+        held = getattr(instance, "__dict__", None)
+        if held is None:
+            return MethodType(self, instance)
+        name = f"_compiled_{getattr(self.f, '__name__', 'method')}_{id(self)}"
+        bound = held.get(name)
+        if bound is None:
+            bound = held[name] = self._anew(MethodType(self.f, instance))
+        return bound
+
+    def _anew(self, f: Callable[..., Any]) -> Compiled:
+        options = self.options
+        return Compiled(f, options.donate, options.reassociate, options.verifier.mode)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+        return self._anew(copy.deepcopy(self.f, memo))
+
+    def __copy__(self) -> Compiled:
+        return self._anew(self.f)
+
+    def __reduce__(self) -> Any:
+        """By its name where it has one; else made anew from the function."""
+        options = self.options
+        made = (self.f, "cpu", tuple(options.donate), options.reassociate, options.verifier.mode)
+        return _reference(self) or (compile, made)
+
+    def _by_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call by a branch that is there, or by one recorded now."""
+        leaves, signature = signature_of(args, kwargs)
         if leaves is None:  # being differentiated or recorded: what is compiled is what f does
             return self.f(*args, **kwargs)
-        variants = self.variants
-        found = self._known(variants, key, leaves)
-        if found is not MISS:
-            return found
-        with self._lock:
-            found = self._known(variants, key, leaves)  # another thread may have recorded it
-            return self._new(args, kwargs, variants, key, leaves) if found is MISS else found
+        if signature in self.by_value:
+            leaves, signature = signature_of(args, kwargs, fixed=True)
+        result = self._known(signature, leaves, args, kwargs)
+        if result is not MISS:
+            return result
+        with self._lock:  # another thread may have recorded it
+            result = self._known(signature, leaves, args, kwargs)
+            return self._new(args, kwargs, signature, leaves) if result is MISS else result
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self if instance is None else MethodType(self, instance)
-
-    def _known(self, variants: Variants, key: Any, leaves: list[np.ndarray]) -> Any:
-        """The result by a path that is there, or MISS."""
-        for variant in tuple(variants.get(key, ())):
+    def _known(self, signature: Signature, leaves: Any, args: Any, kwargs: Any) -> Any:
+        """The result by a branch that is there, or MISS."""
+        for variant in tuple(self.variants.get(signature, ())):
             try:
-                found = variant(leaves)
-            except ChainruleError:  # it may not be the path; if it is, recording it raises
+                variant.scope["left"] -= 1
+                if variant.scope["left"] < 0:
+                    call = partial(variant, leaves)
+                    result = self.options.verifier.run(variant, call, args, kwargs)
+                else:
+                    result = variant(leaves)
+            except CompileError:
+                raise
+            except ChainruleError:  # it may not be the branch; if it is, recording it raises
                 continue
-            if found is not MISS:
-                self._prefer(variant, variants)
-                return found
+            if result is not MISS:
+                self._prefer(variant)
+                self.limits.hit()
+                return result
         return MISS
 
-    def _new(
-        self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        variants: Variants,
-        key: Any,
-        leaves: list[np.ndarray],
-    ) -> Any:
-        """The result by a path recorded on this call, or without one where there are too many."""
-        if len(variants.get(key, ())) >= PATHS:
-            self.watch.many_paths(variants[key])
-            return self.f(*args, **kwargs)
-        recording, every, spent = self._recorded(args, kwargs)
-        if self._forgiven(variants.get(key, ()), recording):
-            found = self._known(variants, key, leaves)
-            if found is not MISS:
-                return found
-        objects = watch(tuple(v for v in flatten(every)[0] if not _is_value(v)))
-        live = list(recording.live.values())
-        contents = Contents(self.outside.arrays(), live, recording.variables)
-        made = recording, every, objects, contents, self.donate, spent, self.reassociate
-        known = variants.setdefault(key, [])
-        if len(variants) > FORMS:
-            del variants[next(iter(variants))]
-        self.watch.many_forms(variants)
-        found = MISS
-        if not any(v.program.rare and same_recording(v.recording, recording) for v in known):
-            variant = Variant(*made)
-            found = variant.first(leaves)
-            known.insert(0, variant)
-            self._prefer(variant, variants)
-        if found is MISS:
-            known.append(Variant(*made, usual=False))
-            found = known[-1].first(leaves)
+    def _new(self, args: Any, kwargs: Any, signature: Signature, leaves: Any) -> Any:
+        """The result by a branch recorded on this call, or of plain Python where none can be."""
+        known = self.variants.get(signature, [])
+        if self.interpreted or self.limits.too_many_branches(known):
+            return self._plain(args, kwargs)
+        start = perf_counter()
+        try:
+            recording, outside, given = self._recorded(args, kwargs, signature)
+        except Stop as stop:
+            self.limits.stopped(stop)
+            return self._plain(args, kwargs)
+        except _GoneOn as gone_on:
+            self.limits.stopped(gone_on.stop)
+            self.interpreted = self.limits.exhausted
+            if gone_on.error is not None:
+                raise gone_on.error from None
+            return gone_on.result
+        except ChainruleError as error:
+            result = self.f(*args, **kwargs)  # where it raises too, that is the user's error
+            self.limits.refused(error)
+            self.interpreted = self.limits.exhausted
+            return result
+        spent = perf_counter() - start
+        result = self._compiled(recording, outside, signature, given, leaves)
+        variant = self.variants[signature][0]
+        variant.seconds = {"recording": spent, **variant.seconds}
+        if not self.options.verifier.first(variant, args, kwargs, result):
+            return self._mended(args, kwargs, signature)
         for node in recording.graph.nodes:  # the arrays of this call are as large as its batch
             node.forget()
         give_memory_back()
-        return found
+        return result
 
-    def _prefer(self, variant: Variant, variants: Variants) -> None:
-        """Try this path first, unless something outside was rebound meanwhile.
+    def _mended(self, args: Any, kwargs: Any, signature: Signature) -> Any:
+        """Compiled, the first call gave something else: what Python's floats widen differs, or
+        there is something that recording does not see."""
+        self.variants.pop(signature)
+        self.direct = None
+        if not signature.fixed and signature.has_floats:
+            self.by_value.add(signature)
+            return self._by_signature(args, kwargs)
+        self.limits.differs()
+        return self._plain(args, kwargs)
 
-        One that is there for what is rare is tried last, since it is slower.
-        """
-        with self._lock:
-            if variants is self.variants and variant.usual:
-                self.direct = variant.direct
+    def _plain(self, args: Any, kwargs: Any) -> Any:
+        """The function as it is, this time; for ever once that is what always happens."""
+        self.interpreted = self.limits.exhausted
+        if self.interpreted:
+            self.variants, self.direct = {}, None
+        return self.f(*args, **kwargs)
 
-    @staticmethod
-    def _forgiven(variants: Sequence[Variant], recording: Recording) -> bool:
-        """Whether a path only missed because of numbers that it does not rest on."""
-        for variant in variants:
-            if variant.contents.changed() and same_recording(variant.recording, recording):
-                variant.contents.forgive()
-                return True
-        return False
+    def _compiled(
+        self, recording: Recording, outside: Outside, signature: Signature, given: Any, leaves: Any
+    ) -> Any:
+        """The result of the recorded call by a new variant, which is kept."""
+        known = self.variants.setdefault(signature, [])
+        if len(self.variants) > self.limits.signatures:
+            del self.variants[next(iter(self.variants))]
+        self.limits.many_signatures(self.variants)
+        made = recording, outside, signature, given, self.options
+        result = MISS
+        if not any(v.program.rare and same_recording(v.recording, recording) for v in known):
+            variant = Variant(*made)
+            result = variant.first(leaves)
+            known.insert(0, variant)
+            self._prefer(variant)
+        if result is MISS:
+            known.append(Variant(*made, usual=False))
+            result = known[-1].first(leaves)
+        return result
+
+    def _prefer(self, variant: Variant) -> None:
+        """Try this branch first; one that is there for what is rare is tried last, being slower."""
+        if variant.usual and not self.interpreted:
+            self.direct = variant.direct
 
     def _recorded(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Recording, tuple[Any, ...], float]:
-        """The function recorded, all arguments in order, and how long that took."""
-        names = list(kwargs)
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], signature: Signature
+    ) -> tuple[Recording, Outside, tuple[Any, ...]]:
+        """The function recorded, what it read outside, and all arguments in the leaves' order."""
+        order, names = list(kwargs), sorted(kwargs)
 
-        def positional(*every: Any) -> Any:
-            return self.f(*every[: len(args)], **dict(zip(names, every[len(args) :], strict=True)))
+        def by_position(*every: Any) -> Any:
+            named = dict(zip(names, every[len(args) :], strict=True))
+            return self.f(*every[: len(args)], **{name: named[name] for name in order})
 
-        f = positional if kwargs else self.f
-        values, structure = flatten((*args, *kwargs.values()))
-        every = structure.unflatten(list(_promoted(values)))
-        start = perf_counter()
+        f = by_position if kwargs else self.f
+        given = (*args, *(kwargs[name] for name in names))
+        values, structure = flatten(given)
+        given = structure.unflatten(list(signature.promoted(values)))
+        self.recordings += 1
         try:
-            recording = taped(specialised(f, every, {}, sweeps=True))
+            recording, bindings = _watched(self.f, f, given, signature.fixed, sweeps=True)
         except NotLoweredError:  # a gradient was to be swept by a tape, and cannot be
-            recording = taped(specialised(f, every, {}))
-        return recording, every, perf_counter() - start
+            recording, bindings = _watched(self.f, f, given, signature.fixed, sweeps=False)
+        bindings += [
+            Binding(read, variable, attrgetter("node"), node, "a Variable from outside")
+            for variable, node in recording.variables
+        ]
+        return recording, Outside(bindings), given
 
     report = late("chainrule.view.compiled", "report_text")
     ir = late("chainrule.view.compiled", "ir_text")
     profile = late("chainrule.view.profile", "profile_text")
 
 
-def leaves_and_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any] | None, Any]:
-    """The arrays among the arguments, and a key of everything else."""
-    values, structure = flatten((args, kwargs) if kwargs else args)
-    leaves: list[np.ndarray] = []
-    static: list[Any] = []
-    for value in _promoted(values):
-        if isinstance(value, Variable):
-            return None, None
-        if isinstance(value, DYNAMIC):
-            array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
-            leaves.append(array)
-            static.append((array.shape, array.dtype))
-        else:
-            static.append((type(value), value))
-    # A dict filled in another order is iterated in another order.
-    order = tuple(e.filled for e in structure.entries if e is not None and e.filled)
-    key = structure, order, tuple(static)
+class _GoneOn(Exception):  # noqa: N818 - it says what happened
+    """A call that had an effect went on to its end: its result, or error, is the function's."""
+
+    def __init__(self, stop: Stop, result: Any, error: BaseException | None = None):
+        super().__init__()
+        self.stop, self.result, self.error = stop, result, error
+
+
+def _watched(
+    user: Callable[..., Any], f: Callable[..., Any], given: Any, fixed: bool, sweeps: bool
+) -> tuple[Recording, list[Binding]]:
+    """A recording of f, and what the user's code read outside."""
+    watched = Watched([user, *(v for v in flatten(given)[0] if not isinstance(v, DYNAMIC))])
+    trace = GuardedTrace(watched.holds, watched.refuse, sweeps)
+    trace.fixed_floats = fixed
+    results: list[Any] = []
+
+    def kept(*args: Any) -> Any:
+        results.append(f(*args))
+        return results[0]
+
     try:
-        hash(key)
-    except TypeError:
-        odd = next(v for v in values if not isinstance(v, DYNAMIC) and not _hashable(v))
-        raise ArgumentError(
-            "a compiled function takes numbers, arrays, containers of them, and constants that "
-            f"can be hashed; got a {type(odd).__name__}"
-        ) from None
-    return leaves, key
+        recording = watched.run(
+            lambda: specialised(trace, update_wrapper(kept, f, updated=()), given, {})
+        )
+    except BaseException as error:
+        if watched.gave_up in (None, error):
+            raise
+        raise _GoneOn(watched.gave_up, None, error) from None
+    if watched.gave_up is not None:
+        raise _GoneOn(watched.gave_up, map_leaves(detached, results[0]))
+    return taped(recording), watched.bindings(trace.arrays)
 
 
-def _promoted(values: Sequence[Any]) -> Sequence[Any]:
-    """Python's numbers among float32 arrays as float32: in NumPy they widen nothing."""
-    kinds = {v.dtype for v in values if isinstance(v, NUMPY) and v.dtype.kind == "f"}
-    if kinds != {np.dtype(np.float32)}:
-        return values
-    return [np.float32(v) if type(v) is float else v for v in values]
+def detached(value: Any) -> Any:
+    return value._value if isinstance(value, Variable) else value
 
 
-def _is_value(value: Any) -> bool:
-    """Whether nothing about it can change."""
-    return isinstance(value, DYNAMIC) or id(type(value)) in PLAIN
+def _reference(compiled: Compiled) -> str | None:
+    """The name under which a module holds this very object."""
+    import sys
 
-
-def _hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+    place: Any = sys.modules.get(getattr(compiled, "__module__", ""))
+    name = getattr(compiled, "__qualname__", "")
+    for part in name.split("."):
+        place = getattr(place, part, None)
+    return name if place is compiled else None
 
 
 def compile(
@@ -302,11 +403,13 @@ def compile(
     target: str = "cpu",
     donate: int | Sequence[int] = (),
     reassociate: bool = False,
+    verify: str = "sometimes",
 ) -> Compiled:
     """f as a function that runs as machine code.
 
-    It is recorded on its first call's own values, twice, and again for every new form of arguments
-    and for every path that Python code takes on values.
+    It is recorded on its first call's own values, and again for every new signature and for every
+    branch that Python code takes on values.  What it reads outside of its arguments is watched; a
+    function that has effects, or reads what cannot be watched, runs as plain Python and says so.
 
     `donate` names arguments whose arrays the caller does not use again: once such an array has been
     passed, its memory may take a result of a later call.  A training step that is given its own
@@ -314,6 +417,10 @@ def compile(
 
     `reassociate` allows rewrites that hold for real numbers and round otherwise, as x / 3 into
     x * (1 / 3); without it every rewrite is exact.  `fast.report()` names those applied.
+
+    `verify` says how often a call is also run as plain Python and compared: "sometimes" (the first
+    two calls of every branch, then within 2 % of the time), "always" or "never".  A difference
+    beyond rounding raises `CompileDifference`.
     """
     if target != "cpu":
         raise ArgumentError(f'target={target!r}: only "cpu" is there')
@@ -322,4 +429,4 @@ def compile(
     donated = (donate,) if isinstance(donate, int) else tuple(donate)
     if not all(isinstance(n, int) and n >= 0 for n in donated):
         raise ArgumentError(f"donate={donate!r}: the positions of arguments, counted from 0")
-    return Compiled(f, donated, bool(reassociate))
+    return Compiled(f, donated, bool(reassociate), verify)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MISS: Any = object()
 NUMPY = (np.ndarray, np.generic)
 DYNAMIC = (*NUMPY, float, complex)  # what is passed to machine code
-STATIC = (int, bool, str, bytes, type(None))  # what can be written down
+STATIC = (int, bool, str, bytes, float, type(None))  # what can be written down
 
 
 def alike(expected: np.ndarray, found: np.ndarray) -> bool:
@@ -51,13 +51,22 @@ def direct_call(
     return text.function(len(given))
 
 
+# A call now and then is compared with plain Python: `left` counts those before the next.
+TURN = """    global left
+    left -= 1
+    if left < 0:
+        return check(args)
+"""
+
+
 class _Text:
     """The text of one such function in the making, and the objects its names stand for."""
 
     def __init__(self, variant: Variant):
         assert variant.run.entry is not None
         self.variant = variant
-        self.scope: dict[str, Any] = {
+        self.scope: dict[str, Any] = variant.scope
+        self.scope |= {
             "entry": variant.run.entry, "empty": np.empty, "MISS": MISS, "alike": alike,
             "memory": variant.run,  # code, arena and constants must outlive this function
         }  # fmt: skip
@@ -69,13 +78,14 @@ class _Text:
 
     def take(self, arg: Any, i: int, donated: bool) -> bool:
         """Note how argument i is taken apart; whether it can be."""
+        fixed = self.variant.fixed
         values, structure = flatten(arg)
         taken = _taken_apart(structure, f"args[{i}]")
         if taken is None:
             return False
         self.checks += taken[0]
         for value, at in zip(values, taken[1], strict=True):
-            if isinstance(value, DYNAMIC):
+            if isinstance(value, DYNAMIC) and not (fixed and type(value) is float):
                 self.leaves.append(at)
                 if isinstance(value, NUMPY):
                     self.numbers.append((at, value))
@@ -84,6 +94,9 @@ class _Text:
                     self.gifts.append((at, (value.shape, value.dtype)))
             elif type(value) in STATIC:
                 kind = type(value).__name__
+                if kind == "float":
+                    self.checks.append(f"type({at}) is float and {at}.hex() == {value.hex()!r}")
+                    continue
                 same = (
                     "is"
                     if kind == "NoneType"
@@ -95,10 +108,11 @@ class _Text:
         return True
 
     def tell_floats(self) -> None:
-        """Beside float32, a float of Python's is another form of call than a float64 of NumPy's."""
-        if any(v.dtype == np.float32 for _, v in self.numbers):
-            wide = [at for at, v in self.numbers if v.dtype == np.float64 and not v.ndim]
-            self.checks += [f"type({at}) is not float" for at in wide]
+        """Beside other types, Python's float is another signature than a float64 of NumPy's."""
+        wide = (np.float64, np.complex128)
+        if any(v.dtype.kind in "fc" and v.dtype not in wide for _, v in self.numbers):
+            numbers = [at for at, v in self.numbers if v.dtype in wide and not v.ndim]
+            self.checks += [f"type({at}) not in (float, complex)" for at in numbers]
 
     def function(self, count: int) -> Callable[..., Any]:
         """All put together, for so many arguments."""
@@ -114,14 +128,14 @@ class _Text:
             )
             self.lines.append(f"used = {{{used}}}")
             self.lines.append(f"once = len({{{given}}}) == {len(self.gifts)}")
-        if variant.contents:
-            self.scope["contents"] = variant.contents
-            self.miss_unless("not contents.changed()")
+        if len(variant.outside):
+            self.scope["outside"] = variant.outside
+            self.miss_unless("outside.as_before() or outside.changed() is None")
         outputs = [f"o{i}" for i in range(len(run.shapes))]
         after = [line for i, o in enumerate(outputs) for line in self.make_output(i, o)]
-        live = [f"live{i}" for i in range(len(variant.live))]
-        self.scope.update(zip(live, variant.live, strict=True))
-        passed = [*(self.leaves if self.checks else ["*args"]), *live, *outputs]
+        external = [f"external{i}" for i in range(len(variant.external))]
+        self.scope.update(zip(external, variant.external, strict=True))
+        passed = [*(self.leaves if self.checks else ["*args"]), *external, *outputs]
         self.miss_unless(f"entry({', '.join(passed)})")
         for expected, guard in zip(variant.expected, outputs[variant.count :], strict=True):
             self.check_guard(expected, guard)
@@ -136,7 +150,7 @@ class _Text:
             self.scope["unflatten"] = graph.result.unflatten
             text = f"unflatten([{', '.join(results)}])"
         body = "\n".join(f"    {line}" for line in [*self.lines, f"return {text}"])
-        exec(f"def direct(args):\n{body}", self.scope)  # noqa: S102 - made of names of our own
+        exec(f"def direct(args):\n{TURN}{body}", self.scope)  # noqa: S102 - made of names of our own
         made: Callable[..., Any] = self.scope["direct"]
         return made
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.spec import Shape
-from chainrule.errors import ArgumentError, ChainruleError
+from chainrule.errors import ArgumentError, ChainruleError, ShapeError
 from chainrule.lower.build import Program
 from chainrule.lower.module import Module, module_of
 from chainrule.lower.plan.fuse import Called
@@ -180,9 +180,16 @@ class Workspace:
             raise ArgumentError(f"{node.op.name} failed: {error}{where}") from error
         if step.value.dtype == object:
             for result in step.results:
-                self.buffer(result)[:] = np.asarray(out[result.params]).reshape(-1)
+                self._fill(result, out[result.params], node)
         else:
-            self.buffer(step.value)[:] = np.asarray(out).reshape(-1)
+            self._fill(step.value, out, node)
+
+    def _fill(self, value: Any, out: Any, node: Any) -> None:
+        """Write a result; one of another shape belongs to another branch."""
+        buffer, result = self.buffer(value), np.asarray(out)
+        if result.size != buffer.size:
+            raise ShapeError(f"{node.op.name}: {result.size} numbers in place of {buffer.size}")
+        buffer[:] = result.reshape(-1)
 
     def _operand(self, value: Any) -> np.ndarray:
         if value.kind == "constant" and value.size == 1:

@@ -258,7 +258,7 @@ class _Writer:
             nodes, graph.leaves, outputs, graph.name, graph.captured, graph.inputs, graph.result
         )
         guards = tuple(Guard(known[g.node], g.value) for g in given.guards)
-        return Recording(contracted, guards, given.live, given.constants, given.variables)
+        return Recording(contracted, guards, given.external, given.constants, given.variables)
 
     def _results(self, read: list[Node]) -> dict[Node, Node]:
         """Nodes for what is read of the tape."""

@@ -290,7 +290,7 @@ def _import(reads: Reads, i: Instruction, code: CodeType) -> Handler:
         base = package.rsplit(".", level - 1)[0] if level else ""
         name = f"{base}.{i.argument}".strip(".") if level else i.argument
         if name not in sys.modules:
-            reads.stop(frame, f"imports `{name}` for the first time")
+            reads.stop(frame, f"imports `{name}` for the first time", passing=True)
             return
         parts = name.split(".")
         for n in range(1, len(parts) + 1):

@@ -69,9 +69,10 @@ class Stop(BaseException):
     Nothing has happened yet: the function can be run once more, as it is.
     """
 
-    def __init__(self, what: str, line: Line):
+    def __init__(self, what: str, line: Line, passing: bool = False):
         super().__init__(what)
         self.what, self.line = what, line
+        self.passing = passing  # whether it will not happen again
 
 
 def form_of(array: np.ndarray) -> Any:
@@ -127,14 +128,14 @@ class Reads:
             self.bindings[name] = Binding(how, owner, key, value, words)
         self.mark(value)
 
-    def stop(self, frame: FrameType, what: str) -> None:
+    def stop(self, frame: FrameType, what: str, passing: bool = False) -> None:
         """Leave the call before this instruction; or, where that would run handlers, let it go on.
 
         A call that goes on is not compiled, but its result is what it is.
         """
         if self.gave_up is not None:
             return
-        self.gave_up = Stop(what, Line(frame.f_code, frame.f_lasti))
+        self.gave_up = Stop(what, Line(frame.f_code, frame.f_lasti), passing)
         if unwinds_quietly(frame):
             raise self.gave_up
 

@@ -1,0 +1,116 @@
+"""How much of one function is compiled: limits, and one warning for each that is reached.
+
+Each branch through the function and each signature is compiled, which takes as long as thousands of
+calls.  A function that needs a new one at every call is better not compiled, and its user hears why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from warnings import warn
+
+from chainrule.run.reads.log import Stop
+
+if TYPE_CHECKING:
+    from chainrule.run.compiled import Variant
+
+MAX_BRANCHES = 16  # of one signature; what takes a further one runs as plain Python
+MAX_SIGNATURES = 256  # after that, the oldest is dropped
+MANY_SIGNATURES = 16  # from which on a warning is due
+MAX_STOPS = 3  # recordings that come to nothing
+MAX_MISSES = 32  # calls in a row that no compiled branch serves
+SHOWN = 3
+
+
+class Limits:
+    """Counts what keeps a function from being compiled once and for all, and warns once of each."""
+
+    signatures = MAX_SIGNATURES
+
+    def __init__(self, name: str):
+        self.name = name
+        self.warned: set[str] = set()
+        self.stops = 0
+        self.misses = 0
+        self.left = 0  # of the countdowns of all branches, when the last call missed them
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the function is better run as it is."""
+        return self.stops >= MAX_STOPS or self.misses >= MAX_MISSES
+
+    def warn(self, kind: str, text: str) -> None:
+        if kind not in self.warned:
+            self.warned.add(kind)
+            warn(f"{self.name} {text}", RuntimeWarning, stacklevel=6)
+
+    def hit(self) -> None:
+        self.misses = 0
+
+    def too_many_branches(self, known: Sequence[Variant]) -> bool:
+        """Whether this signature has as many branches as it may have."""
+        if len(known) < MAX_BRANCHES:
+            return False
+        lines = [str(g.node.line) for v in known for g in v.recording.guards if g.node.line]
+        outside = next((v.outside.changed() for v in known if v.outside.changed()), "its values")
+        where = f"values at {max(dict.fromkeys(lines), key=lines.count)}" if lines else outside
+        self.warn(
+            "branches",
+            f"takes more than {MAX_BRANCHES} branches, by what Python code reads of {where}; the "
+            "others run as plain Python.  np.where has both branches in one.",
+        )
+        # Each branch that is tried counts down by one; what went further down was taken.
+        left = sum(v.scope["left"] for v in known)
+        self.misses = self.misses + 1 if self.left - left <= len(known) + 1 else 0
+        self.left = left
+        return True
+
+    def stopped(self, stop: Stop) -> None:
+        """A recording ended before an effect, or before what cannot be watched."""
+        self.stops += 1
+        if not stop.passing or self.stops > 1:
+            self.warn(
+                "stopped",
+                f"runs as plain Python: it {stop.what}.\n  {stop.line.shown()}\n"
+                "  Compile the part that only computes, and pass it what it needs as arguments.",
+            )
+
+    def refused(self, error: Exception) -> None:
+        """A recording failed, though the function itself does not."""
+        self.stops += 1
+        self.warn("refused", f"runs as plain Python, since it cannot be recorded: {error}")
+
+    def differs(self) -> None:
+        """The first call gave something else when it was compiled."""
+        self.stops += 1
+        self.warn(
+            "differs",
+            "runs as plain Python: on its first call the recorded operations gave another result.  "
+            "Most often the code asks what type a number is, or keeps a part of the result itself.",
+        )
+
+    def many_signatures(self, signatures: Mapping[Any, Any]) -> None:
+        """So many signatures are compiled; say in what they differ."""
+        if len(signatures) < MANY_SIGNATURES:
+            return
+        columns = list(zip(*(s.static for s in signatures), strict=False))
+        varied = max(columns, key=lambda column: len(set(column)), default=())
+        values = list(dict.fromkeys(varied))[:SHOWN]
+        if len(values) < SHOWN:
+            return
+        shown = ", ".join(str(_shape_or_value(v)) for v in values)
+        if all(isinstance(kind, type) for kind, _ in values):
+            what, cure = values[0][0].__name__, "Pass a float, if it is computed with."
+        else:
+            what, cure = "shape", "Fill up to a few lengths."
+        self.warn(
+            "signatures",
+            f"was compiled {len(signatures)} times, since an argument differs in its {what}: "
+            f"{shown}, …  {cure}",
+        )
+
+
+def _shape_or_value(entry: tuple[Hashable, Any]) -> Any:
+    first, second = entry
+    return second if isinstance(first, type) else first

@@ -1,0 +1,179 @@
+"""A compiled function checks itself: now and then a call is also run as plain Python and compared.
+
+What is compared: structure, types and shapes exactly; numbers up to what rounding can explain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chainrule.core.containers import flatten, map_leaves
+from chainrule.core.graph import inputs_of
+from chainrule.core.node import Node
+from chainrule.errors import ArgumentError, ChainruleError, CompileDifference
+from chainrule.record.specialise import GuardedTrace
+from chainrule.run.direct import MISS, NUMPY
+
+if TYPE_CHECKING:
+    from chainrule.run.compiled import Variant
+
+MODES = ("sometimes", "always", "never")
+SHARE = 0.02  # of the time of all calls that checking may take
+NEVER = 2**62  # calls
+CANCELLING = 1e4  # roundings of the largest intermediate that a result may be off by
+
+
+class Verifier:
+    """When the calls of one function are checked, and how many were."""
+
+    def __init__(self, f: Callable[..., Any], mode: str):
+        if mode not in MODES:
+            raise ArgumentError(f"verify={mode!r}: it is one of {', '.join(map(repr, MODES))}")
+        self.f, self.mode = f, mode
+        self.checked = 0
+
+    @property
+    def wait(self) -> int:
+        """The number of calls before the next check, when nothing is known of their times."""
+        return NEVER if self.mode == "never" else 0
+
+    def first(self, variant: Variant, args: tuple[Any, ...], kwargs: Any, result: Any) -> bool:
+        """Whether the result of the recorded call is that of plain Python."""
+        if self.mode == "never":
+            return True
+        args, kwargs = owned(args), owned(kwargs)
+        try:
+            expected = self.f(*args, **kwargs)
+        except Exception:  # noqa: BLE001 - plain Python refuses what was recorded: not the same
+            return False
+        self.checked += 1
+        return not variant.differs(expected, result, args, kwargs)
+
+    def run(
+        self, variant: Variant, call: Callable[[], Any], args: tuple[Any, ...], kwargs: Any
+    ) -> Any:
+        """The result of a call that is compared with plain Python; MISS as the call gives it."""
+        variant.scope["left"] = NEVER
+        given, named = owned(args), owned(kwargs)
+        start = perf_counter()
+        result = call()
+        middle = perf_counter()
+        if result is MISS:
+            variant.scope["left"] = 0
+            return MISS
+        expected = self.f(*given, **named)
+        end = perf_counter()
+        self.checked += 1
+        pause = 0 if self.mode == "always" else int((end - middle) / (SHARE * (middle - start)))
+        variant.scope["left"] = pause
+        if variant.differs(expected, result, args, kwargs) and not variant.outside_changed():
+            raise CompileDifference(explained(self.f, variant, args, kwargs, expected, result))
+        return result
+
+
+def owned(values: Any) -> Any:
+    """Arguments whose arrays the function may write to."""
+    return map_leaves(lambda v: v.copy() if isinstance(v, np.ndarray) else v, values)
+
+
+def unlike(expected: Any, result: Any, room: float = 0.0) -> str:
+    """In words how two results differ; empty where they do not. `room` is a difference allowed."""
+    wanted, structure = flatten(expected)
+    leaves, other = flatten(result)
+    if structure != other:
+        return f"{structure!r} and {other!r}"
+    for a, b, path in zip(wanted, leaves, structure.paths, strict=True):
+        words = _unlike_leaves(a, b, room)
+        if words:
+            return f"result{path}: {words}" if path else words
+    return ""
+
+
+def _unlike_leaves(a: Any, b: Any, room: float) -> str:
+    if not isinstance(a, (*NUMPY, float, complex, int)) or isinstance(a, bool) != isinstance(b, bool):
+        same = type(a) is type(b) and (a is b or bool(a == b))
+        return "" if same else f"{a!r} and {b!r}"
+    x, y = np.asarray(a), np.asarray(b)
+    if x.shape != y.shape or x.dtype != y.dtype:
+        return f"{x.dtype}{x.shape} and {y.dtype}{y.shape}"
+    if x.dtype.kind not in "fc":
+        return "" if np.array_equal(x, y) else f"{a!r} and {b!r}"
+    with np.errstate(all="ignore"):
+        exact = (x == y) | (np.isnan(x) & np.isnan(y))
+        size = np.max(np.abs(x), initial=0.0, where=np.isfinite(x))
+        near = np.abs(x - y) <= np.sqrt(np.finfo(x.dtype).eps) * size + room
+    return "" if np.all(exact | near) else f"{a!r} and {b!r}"
+
+
+def replayed(variant: Variant, leaves: Sequence[Any]) -> dict[Node, Any]:
+    """The value of every node of a recording on these leaves, by NumPy alone."""
+    recording = variant.recording
+    graph = recording.graph
+    values: dict[Node, Any] = {**recording.constants, **recording.external}
+    values.update(zip(graph.leaves, leaves, strict=False))
+    with np.errstate(all="ignore"):
+        for node in graph.nodes:
+            if node not in values and not node.is_leaf:
+                args = [values[a] if isinstance(a, Node) else a for a in node.args or ()]
+                values[node] = node.op.forward(*args, **node.attrs)
+    return values
+
+
+def rounding_room(variant: Variant, leaves: Sequence[Any]) -> float:
+    """How far off a result may be where large intermediates cancel."""
+    try:
+        values = replayed(variant, leaves).values()
+    except (ChainruleError, ArithmeticError, ValueError, LookupError, TypeError):
+        return 0.0
+    numbers = [np.asarray(v) for v in values if not isinstance(v, tuple)]
+    inexact = [a for a in numbers if a.dtype.kind in "fc" and a.size]
+    if not inexact:
+        return 0.0
+    largest = max(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)) for a in inexact)
+    coarsest = max(float(np.finfo(a.dtype).eps) for a in inexact)
+    return float(CANCELLING * coarsest * largest)
+
+
+def explained(
+    f: Callable[..., Any], variant: Variant, args: Any, kwargs: Any, expected: Any, result: Any
+) -> str:
+    """The first node that differs, its line and both values."""
+    words = unlike(expected, result, 0.0)
+    found = _first_difference(f, variant, args, kwargs)
+    return (
+        f"{getattr(f, '__name__', 'the function')} gives something else when it is compiled: "
+        f"plain Python and then compiled, {words}.\n{found}"
+        '  Please report it; until it is mended, call the function itself.'
+    )
+
+
+def _first_difference(f: Callable[..., Any], variant: Variant, args: Any, kwargs: Any) -> str:
+    trace = GuardedTrace()
+    trace.kept = {}
+    try:
+        graph = trace.record(f, args, kwargs)
+        then = replayed(variant, variant.leaves_of(args, kwargs))
+    except (ChainruleError, ArithmeticError, ValueError, LookupError, TypeError):
+        return ""
+    now = trace.known()
+    for a, b in zip(graph.nodes, variant.recording.graph.nodes, strict=False):
+        if a.is_leaf and b.is_leaf:
+            continue
+        kinds = [n.op.name if not n.is_leaf else "a leaf" for n in (a, b)]
+        if kinds[0] != kinds[1] or len(inputs_of(a)) != len(inputs_of(b)):
+            return f"  the first difference: {kinds[0]} in place of {kinds[1]}\n{_place(a)}"
+        if a in now and b in then and _unlike_values(now[a], then[b]):
+            return f"  the first difference: {kinds[0]}, {now[a]!r} and {then[b]!r}\n{_place(a)}"
+    return "  every operation of the recording agrees; the machine code does not.\n"
+
+
+def _unlike_values(a: Any, b: Any) -> bool:
+    return not isinstance(a, tuple) and bool(_unlike_leaves(np.asarray(a)[()], np.asarray(b)[()], 0.0))
+
+
+def _place(node: Node) -> str:
+    return f"  {node.line.shown()}\n" if node.line else ""
