@@ -40,25 +40,17 @@ def close(found, expected, rtol=1e-12):
 
 
 class Counted:
-    """A compiled function that knows how often its Python code has run; recording runs it twice."""
+    """A compiled function that knows how often it was recorded."""
 
     def __init__(self, f):
-        count = itertools.count()  # a list would be seen to grow, which is a change outside
-
-        def counting(*args, **kwargs):
-            next(count)
-            return f(*args, **kwargs)
-
-        self.f, self.count, self.fast = f, count, cr.compile(counting)
+        self.f, self.fast = f, cr.compile(f)
 
     def __call__(self, *args, **kwargs):
         return self.fast(*args, **kwargs)
 
     @property
     def recordings(self):
-        calls = int(repr(self.count)[len("count(") : -1])
-        assert calls % 2 == 0
-        return calls // 2
+        return self.fast.recordings
 
     @property
     def paths(self):

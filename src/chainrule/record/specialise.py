@@ -152,7 +152,7 @@ class GuardedTrace(Trace):
             return self.node_of(arg)
         if not isinstance(arg, np.ndarray) or arg.dtype.kind not in NUMERIC:
             return arg
-        if not self.holds(arg):
+        if arg.flags.writeable and not self.holds(arg):
             arg = self.copied(arg)  # made inside, where it may be changed before it is used again
         known = self.arrays.get(id(arg))
         if known is None:

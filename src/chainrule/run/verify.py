@@ -14,6 +14,7 @@ import numpy as np
 from chainrule.core.containers import flatten, map_leaves
 from chainrule.core.graph import inputs_of
 from chainrule.core.node import Node
+from chainrule.core.order import dfs_order
 from chainrule.errors import ArgumentError, ChainruleError, CompileDifference
 from chainrule.record.specialise import GuardedTrace
 from chainrule.run.direct import MISS, NUMPY
@@ -96,40 +97,46 @@ def unlike(expected: Any, result: Any, room: float = 0.0) -> str:
 def _unlike_leaves(a: Any, b: Any, room: float) -> str:
     if not isinstance(a, (*NUMPY, float, complex, int)) or isinstance(a, bool) != isinstance(b, bool):
         same = type(a) is type(b) and (a is b or bool(a == b))
-        return "" if same else f"{a!r} and {b!r}"
+        return "" if same else f"{_short(a)} and {_short(b)}"
     x, y = np.asarray(a), np.asarray(b)
     if x.shape != y.shape or x.dtype != y.dtype:
         return f"{x.dtype}{x.shape} and {y.dtype}{y.shape}"
     if x.dtype.kind not in "fc":
-        return "" if np.array_equal(x, y) else f"{a!r} and {b!r}"
+        return "" if np.array_equal(x, y) else f"{_short(a)} and {_short(b)}"
     with np.errstate(all="ignore"):
         exact = (x == y) | (np.isnan(x) & np.isnan(y))
         size = np.max(np.abs(x), initial=0.0, where=np.isfinite(x))
         near = np.abs(x - y) <= np.sqrt(np.finfo(x.dtype).eps) * size + room
-    return "" if np.all(exact | near) else f"{a!r} and {b!r}"
+    return "" if np.all(exact | near) else f"{_short(a)} and {_short(b)}"
 
 
-def replayed(variant: Variant, leaves: Sequence[Any]) -> dict[Node, Any]:
-    """The value of every node of a recording on these leaves, by NumPy alone."""
+def _short(value: Any) -> str:
+    """A value as a message shows it."""
+    with np.printoptions(threshold=8, edgeitems=2):
+        return repr(value)
+
+
+def replayed(variant: Variant, leaves: Sequence[Any]) -> dict[Node, Any] | None:
+    """The value of every node of a recording on these leaves, by NumPy; None where one raises."""
     recording = variant.recording
     graph = recording.graph
     values: dict[Node, Any] = {**recording.constants, **recording.external}
     values.update(zip(graph.leaves, leaves, strict=False))
-    with np.errstate(all="ignore"):
-        for node in graph.nodes:
-            if node not in values and not node.is_leaf:
-                args = [values[a] if isinstance(a, Node) else a for a in node.args or ()]
-                values[node] = node.op.forward(*args, **node.attrs)
+    nodes = dfs_order([*graph.outputs, *(g.node for g in recording.guards)], inputs_of)
+    try:
+        with np.errstate(all="ignore"):
+            for node in nodes:
+                if node not in values:
+                    args = [values[a] if isinstance(a, Node) else a for a in node.args or ()]
+                    values[node] = node.op.forward(*args, **node.attrs)
+    except (ChainruleError, ArithmeticError, ValueError, LookupError, TypeError):
+        return None
     return values
 
 
-def rounding_room(variant: Variant, leaves: Sequence[Any]) -> float:
+def rounding_room(values: dict[Node, Any]) -> float:
     """How far off a result may be where large intermediates cancel."""
-    try:
-        values = replayed(variant, leaves).values()
-    except (ChainruleError, ArithmeticError, ValueError, LookupError, TypeError):
-        return 0.0
-    numbers = [np.asarray(v) for v in values if not isinstance(v, tuple)]
+    numbers = [np.asarray(v) for v in values.values() if not isinstance(v, tuple)]
     inexact = [a for a in numbers if a.dtype.kind in "fc" and a.size]
     if not inexact:
         return 0.0
@@ -147,7 +154,7 @@ def explained(
     return (
         f"{getattr(f, '__name__', 'the function')} gives something else when it is compiled: "
         f"plain Python and then compiled, {words}.\n{found}"
-        '  Please report it; until it is mended, call the function itself.'
+        "  Please report it; until it is mended, call the function itself."
     )
 
 
@@ -156,10 +163,9 @@ def _first_difference(f: Callable[..., Any], variant: Variant, args: Any, kwargs
     trace.kept = {}
     try:
         graph = trace.record(f, args, kwargs)
-        then = replayed(variant, variant.leaves_of(args, kwargs))
     except (ChainruleError, ArithmeticError, ValueError, LookupError, TypeError):
         return ""
-    now = trace.known()
+    now, then = trace.known(), replayed(variant, variant.leaves_of(args, kwargs)) or {}
     for a, b in zip(graph.nodes, variant.recording.graph.nodes, strict=False):
         if a.is_leaf and b.is_leaf:
             continue
@@ -167,7 +173,7 @@ def _first_difference(f: Callable[..., Any], variant: Variant, args: Any, kwargs
         if kinds[0] != kinds[1] or len(inputs_of(a)) != len(inputs_of(b)):
             return f"  the first difference: {kinds[0]} in place of {kinds[1]}\n{_place(a)}"
         if a in now and b in then and _unlike_values(now[a], then[b]):
-            return f"  the first difference: {kinds[0]}, {now[a]!r} and {then[b]!r}\n{_place(a)}"
+            return f"  the first difference: {kinds[0]}, {_short(now[a])} and {_short(then[b])}\n{_place(a)}"
     return "  every operation of the recording agrees; the machine code does not.\n"
 
 

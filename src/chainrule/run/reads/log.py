@@ -99,6 +99,7 @@ class Reads:
         self.own_cells: dict[int, Any] = {}  # made by this call
         self.beside: dict[int, np.ndarray] = {}  # arrays passed to NumPy together with Variables
         self.gave_up: Stop | None = None
+        self.bottom: FrameType | None = None  # who called the code that is watched
         for root in roots:
             self.mark(root)
 
@@ -108,6 +109,9 @@ class Reads:
         """This object was there before the call."""
         if id(type(value)) not in NOTHING_INSIDE:
             self.outside.setdefault(id(value), value)
+            while isinstance(value, np.ndarray) and value.base is not None:
+                value = value.base  # a view of it made inside has this base, not the array itself
+                self.outside.setdefault(id(value), value)
 
     def is_outside(self, value: Any) -> bool:
         return id(value) in self.outside
@@ -136,7 +140,7 @@ class Reads:
         if self.gave_up is not None:
             return
         self.gave_up = Stop(what, Line(frame.f_code, frame.f_lasti), passing)
-        if unwinds_quietly(frame):
+        if unwinds_quietly(frame, self.bottom):
             raise self.gave_up
 
     # ---- names -----------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ BEFORE = ("PUSH_EXC_INFO", "LOAD_GLOBAL", "LOAD_ATTR", "LOAD_NAME", "LOAD_DEREF"
 CATCHES_ALL = "BaseException"
 
 
-def unwinds_quietly(frame: FrameType) -> bool:
-    """Whether no `finally` and no `except` that takes everything stands between here and us."""
+def unwinds_quietly(frame: FrameType, bottom: FrameType | None) -> bool:
+    """Whether no `finally` and no `except` that takes everything stands between here and bottom."""
     running: FrameType | None = frame
-    while running is not None:
+    while running is not None and running is not bottom:
         if watched(running) and any(
             start <= running.f_lasti < end for start, end in _loud_ranges(running.f_code)
         ):

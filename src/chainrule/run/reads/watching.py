@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType, MethodType
 from typing import Any
@@ -40,7 +41,11 @@ class Watched:
         self.reads.stop(user_frame(2, NOT_THE_USER), what)
 
     def run(self, f: Callable[[], Any]) -> Any:
-        return hooked(Watcher(self.reads), f)
+        self.reads.bottom = sys._getframe()
+        try:
+            return hooked(Watcher(self.reads), f)
+        finally:
+            self.reads.bottom = None
 
     def bindings(self, leaves: Mapping[int, tuple[Any, np.ndarray]]) -> list[Binding]:
         """What must be bound as it was.
