@@ -5,6 +5,7 @@ Written by docs/make_ops.py.
 
 CATALOGUE = {
     "activation": "elu gelu leaky_relu relu silu",
+    "answers": "allclose array_equal array_equiv equal",
     "arithmetic": (
         "add cbrt divide float_power floor_divide fmod identity multiply multiply_mask negative "
         "positive power reciprocal remainder sqrt square square_of_root subtract"
@@ -12,8 +13,9 @@ CATALOGUE = {
     "assembling": "append block column_stack dstack hstack insert vstack",
     "coincidence": "first_order_only",
     "comparison": (
-        "bitwise_and bitwise_or bitwise_xor equal greater greater_equal invert isfinite isinf "
-        "isnan less less_equal logical_and logical_not logical_or logical_xor not_equal signbit"
+        "bitwise_and bitwise_or bitwise_xor close_within greater greater_equal invert isclose "
+        "iscomplex isfinite isinf isnan isreal less less_equal logical_and logical_not logical_or "
+        "logical_xor not_equal signbit"
     ),
     "contraction": "einsum einsum_pair einsum_single einsum_spread",
     "convolution": "conv conv_transpose conv_weight",

@@ -38,6 +38,11 @@ class Array:
         v = self.value
         return v.params if v.kind == "constant" and v.size == 1 else None
 
+    @property
+    def weak(self) -> bool:
+        """Whether it is a Python number, which takes the type of what it meets."""
+        return self.value.name == "weak" and self.number is not None
+
 
 class Constant:
     """An argument of a call that is no array of the program."""

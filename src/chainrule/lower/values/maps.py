@@ -148,5 +148,4 @@ class Maps:
 
 
 def promoting(array: Array) -> Any:
-    number = array.number
-    return number if number is not None and array.value.name == "weak" else array.dtype
+    return array.number if array.weak else array.dtype
