@@ -40,6 +40,8 @@ LEFT_OUT = {
         "fromfile", "genfromtxt", "get_include", "info", "load", "loadtxt", "memmap", "save",
         "savetxt", "savez", "savez_compressed", "set_printoptions", "setbufsize", "seterr",
         "seterrcall", "show_config", "show_runtime", "test",
+        # Memory as it was found.
+        "empty", "empty_like", "ndarray", "recarray", "masked_all", "masked_all_like",
     },
     "testing": {"break_cycles", "check_support_sve", "measure", "rundocs", "runstring", "tempdir",
                 "temppath", "run_threaded"},
@@ -50,12 +52,17 @@ LEFT_OUT = {
         "globals", "dir", "vars", "super",
     },
     "itertools": {"tee"},
-    "cr": {"animate", "compile", "debug", "diff_runs", "explore", "load", "save"},
+    # Tools: they look at a whole function, and are called beside what is compiled.
+    "cr": {
+        "animate", "check_grads", "compile", "debug", "diff_runs", "explain", "explore",
+        "find_nonfinite", "load", "save", "trace",
+    },
 }  # fmt: skip
 ARRAYS_OWN = {
     "__class__", "__delattr__", "__dir__", "__getattribute__", "__init__", "__init_subclass__",
     "__new__", "__setattr__", "__subclasshook__", "dump", "dumps", "tofile",
     "__class_getitem__",  # of the class, not of an array
+    "__hash__",  # None of an array
 }  # fmt: skip
 
 
@@ -89,7 +96,9 @@ def _ufunc_methods() -> Names:
     ufuncs = (np.add, np.multiply, np.maximum, np.less, np.logical_and, np.divmod)
     methods = ("reduce", "accumulate", "outer", "at", "reduceat")
     return {
-        f"np.{u.__name__}.{m}": functools.partial(lambda u, m, *a, **k: getattr(u, m)(*a, **k), u, m)
+        f"np.{u.__name__}.{m}": functools.partial(
+            lambda u, m, *a, **k: getattr(u, m)(*a, **k), u, m
+        )
         for u in ufuncs
         for m in methods
     }
@@ -150,7 +159,7 @@ STATEMENTS: Names = {
     "b'%a' % v": lambda v: b"%a" % (v,),
     "'{}'.format(v)": lambda v: "{}".format(v),  # noqa: UP032
     "'{:.2}'.format(v)": lambda v: "{:.2}".format(v),  # noqa: UP032
-    "'{0[0]}'.format(v)": lambda v: "{0[0]}".format(v),
+    "'{0[0]}'.format(v)": lambda v: "{[0]}".format(v),  # noqa: UP032
     "Template.substitute": lambda v: string.Template("$v").substitute(v=v),
     "if v": lambda v: 1 if v else 2,
     "not v": lambda v: not v,
@@ -169,13 +178,13 @@ STATEMENTS: Names = {
     "v is w": lambda a, b: a is b,
     "match": _matched,
     "while n > k": _counted,
-    "for in range(n)": lambda n: [k for k in range(n)],
+    "for in range(n)": lambda n: list(range(n)),
     "[..][n]": lambda n: [10, 20, 30][n],
     "'abc'[:n]": lambda n: "abc"[:n],
     "'ab' * n": lambda n: "ab" * n,
     "[0] * n": lambda n: [0] * n,
     "a, b, *c = v": lambda v: [*v],
-    "f(**{..})": lambda v: dict(a=v, **{"b": v}),
+    "{**d}": lambda v: {**{"a": v}, "b": v},
     "[.. if v > 0]": lambda x: [k for k, v in enumerate(x) if v > 0],
     "sorted(key)": lambda x: sorted(range(4), key=lambda k: x[k]),
     "max(key)": lambda x: max(range(4), key=lambda k: x[k]),
@@ -322,15 +331,17 @@ MODULES: dict[str, Callable[[], Names]] = {
     "fft": lambda: _public(np.fft, "np.fft"),
     "emath": lambda: _public(np.emath, "np.emath"),
     "strings": lambda: _public(np.strings, "np.strings") | _public(np.char, "np.char"),
-    "lib": lambda: _public(np.lib.stride_tricks, "np.lib.stride_tricks")
-    | _public(np.lib.array_utils, "np.lib.array_utils"),
+    "lib": lambda: (
+        _public(np.lib.stride_tricks, "np.lib.stride_tricks")
+        | _public(np.lib.array_utils, "np.lib.array_utils")
+    ),
     "ma": lambda: _public(np.ma, "np.ma"),
     "polynomial": lambda: _polynomials() | _classes(),
     "testing": lambda: _public(np.testing, "np.testing", "testing"),
     "random": _drawn,
     "ndarray": lambda: _attributes(np.ndarray, "x", ARRAYS_OWN),
     "Variable": lambda: _attributes(Variable, "Variable", {*dir(np.ndarray), *OF_VARIABLE}),
-    "chainrule": lambda: _public(cr, "cr", "cr"),
+    "chainrule": lambda: _public(cr, "cr", "cr") | {f"cr.{n}": op for n, op in cr.OPS.items()},
     "python": _of_python,
     "statements": lambda: STATEMENTS,
 }

@@ -9,8 +9,12 @@ import pytest
 from tests.laws.door import Finding, findings, silent_lapack
 from tests.laws.door_names import MODULES
 
-# Names that NumPy or Python have too: what works there works here or is refused by us.
-NUMPYS = [m for m in MODULES if m not in ("Variable", "chainrule", "python", "statements")]
+# Where what works on arrays works on Variables, or is refused by us.  The others call C code that
+# asks no protocol (np.random), or are made for other things than numbers.
+NUMPYS = ("numpy", "ufunc methods", "linalg", "fft", "emath", "ndarray")
+
+# They want memory to read, which a Variable has not got; Python says so in its own words.
+OF_MEMORY = {"np.bytes_", "np.from_dlpack", "np.frombuffer", "np.nditer", "np.record", "np.void"}
 
 
 @cache
@@ -35,5 +39,5 @@ def test_what_differs_between_points_is_a_read(module):
 
 @pytest.mark.parametrize("module", NUMPYS)
 def test_what_works_on_arrays_is_refused_in_our_words(module):
-    raw = [f for f in walked(module) if f.kind == "raw"]
+    raw = [f for f in walked(module) if f.kind == "raw" and f.name not in OF_MEMORY]
     assert not raw, told(raw)
