@@ -184,7 +184,7 @@ STATEMENTS: Names = {
     "'ab' * n": lambda n: "ab" * n,
     "[0] * n": lambda n: [0] * n,
     "a, b, *c = v": lambda v: [*v],
-    "{**d}": lambda v: {**{"a": v}, "b": v},
+    "{**d}": lambda v: {**ChainMap({"a": v})},
     "[.. if v > 0]": lambda x: [k for k, v in enumerate(x) if v > 0],
     "sorted(key)": lambda x: sorted(range(4), key=lambda k: x[k]),
     "max(key)": lambda x: max(range(4), key=lambda k: x[k]),

@@ -77,10 +77,14 @@ def _refuse_other_than_integers(arrays: Any) -> None:
             )
 
 
+def _picks(x: Any, *arrays: Any, template: Template) -> bool:
+    return any(a.dtype == bool for a in arrays)
+
+
 def _index_spec(x: Any, *arrays: Any, template: Template) -> Spec | None:
     """None for a boolean index, whose result's size depends on its values."""
     _refuse_other_than_integers(arrays)
-    if any(a.dtype == bool for a in arrays):
+    if _picks(x, *arrays, template=template):
         return None
     return Spec(_read_shape(x, arrays, template), x.dtype)
 
@@ -267,6 +271,7 @@ gather = linear(
         sample(draw((3,), -2, 2), np.array([0.0, 1.0]), template=(Slot(0),)),
     ],
     spec=_index_spec,
+    by_value=_picks,
     doc="x[index] for an index with arrays: `template` holds its static part.",
     lower=lambda b, x, *arrays, template: b.gather(x, arrays, template),
     symbol="x[i]",

@@ -33,6 +33,7 @@ nonzero = rules(
     samples=_masks,
     bad=lambda: [sample(np.float64(1.0))],
     spec=lambda a: None,
+    by_value=lambda a: True,
     numpy=(np.nonzero,),
     doc="The positions of the lanes that are not zero: one integer array per axis.",
 )
