@@ -63,6 +63,7 @@ ARRAYS_OWN = {
     "__new__", "__setattr__", "__subclasshook__", "dump", "dumps", "tofile",
     "__class_getitem__",  # of the class, not of an array
     "__hash__",  # None of an array
+    *("__array_interface__", "__array_struct__", "ctypes"),  # addresses; asked below of Variables
 }  # fmt: skip
 
 
@@ -232,6 +233,9 @@ STATEMENTS: Names = {
     "c_double": lambda s: ctypes.c_double(s),
     "bytearray(n)": lambda n: bytearray(n),
     "memoryview": lambda x: bytes(memoryview(x)),
+    "ctypes": lambda x: x.ctypes if isinstance(x, Variable) else None,
+    "interface": lambda x: x.__array_interface__ if isinstance(x, Variable) else None,
+    "struct": lambda x: x.__array_struct__ if isinstance(x, Variable) else None,
     "from_dlpack": lambda x: np.from_dlpack(x),
     "frombuffer": lambda x: np.frombuffer(x),
     "c[n]": lambda n: np.arange(4.0)[n],
