@@ -249,3 +249,10 @@ def test_what_numpy_refuses_is_refused(call):
         call(X)
     with pytest.raises((ValueError, IndexError)):
         call(cr.variable(X))
+
+
+def test_tile_by_an_integer_variable():
+    two = cr.variable(np.float64(2.0)).astype(int)
+    for x in (np.ones(2), cr.variable(np.ones(2))):
+        assert np.tile(x, two).shape == (4,)
+        assert np.tile(x, cr.variable(np.ones(2)).astype(int)).shape == (1, 2)

@@ -25,12 +25,13 @@ result depends on; elementwise and selecting ops need none.
 `lower` says what machine code computes: the name of a scalar function, or a function of a builder
 (`chainrule.lower.build`), the operands and the attrs.  An op without is interpreted.
 
-`sizes` of an op whose result's shape depends on values: a function of its arguments that gives the
-numbers which decide the shape, recorded as any others.  While they are the same, so is the shape.
-
 `commutes` of an op with two inputs: f(x, y) and f(y, x) are the same bits.
 
 `symbol` is how mathematics writes the op, for pictures: + of add; most ops have only their name.
+
+`by_value` of inputs (whatever has shape and dtype) and attrs: whether the shape of the result
+depends on the values of the inputs too.  There `spec` is None, and so it is where a dtype does.
+`sizes` gives the numbers that decide the shape, recorded as any others; an op without is run again.
 
 `usually` of an op recorded as others (`expand`): called with so many arguments and no keyword, it
 is just the op of that name.
@@ -168,6 +169,7 @@ class Op:
     fixed_from: int | None = None
     outputs: int = 1
     view: bool = False
+    by_value: Function | None = None
     expand: Function | None = None
     usually: tuple[int, str] | None = None
     reference: Function | None = None
@@ -272,6 +274,10 @@ class Op:
         if first_recorded(given.values()) is not None:
             refuse_gradients(**given)
         return attrs
+
+    def value_shaped(self, args: Sequence[Any], attrs: Mapping[str, Any]) -> bool:
+        """Whether inputs of the same shapes and dtypes may give a result of another shape."""
+        return self.by_value is not None and bool(self.by_value(*args, **attrs))
 
     def check_names(self, given: Iterable[str]) -> None:
         """Refuse a keyword that is no parameter."""

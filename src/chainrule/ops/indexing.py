@@ -77,10 +77,14 @@ def _refuse_other_than_integers(arrays: Any) -> None:
             )
 
 
+def _picks(x: Any, *arrays: Any, template: Template) -> bool:
+    return any(a.dtype == bool for a in arrays)
+
+
 def _index_spec(x: Any, *arrays: Any, template: Template) -> Spec | None:
     """None for a boolean index, whose result's size depends on its values."""
     _refuse_other_than_integers(arrays)
-    if any(a.dtype == bool for a in arrays):
+    if _picks(x, *arrays, template=template):
         return None
     return Spec(_read_shape(x, arrays, template), x.dtype)
 
@@ -270,6 +274,7 @@ gather = linear(
     sizes=lambda x, *arrays, template: [
         OPS["count_nonzero"](a) for a in arrays if a.dtype == np.bool_
     ],
+    by_value=_picks,
     doc="x[index] for an index with arrays: `template` holds its static part.",
     lower=lambda b, x, *arrays, template: b.gather(x, arrays, template),
     symbol="x[i]",

@@ -181,15 +181,22 @@ def _residuals_change(change: Any, r: Any, out: Any) -> Any:
     return 2 * np.sum(np.real(np.conj(r) * change), axis=0)
 
 
-def _lstsq_spec(a: Any, b: Any, rcond: Any = None) -> tuple[Spec, ...]:
+def _by_rank(a: Any, b: Any, rcond: Any = None) -> bool:
+    """With more equations than unknowns there are residuals, but only at full rank."""
+    return bool(a.shape[0] > a.shape[1])
+
+
+def _lstsq_spec(a: Any, b: Any, rcond: Any = None) -> tuple[Spec, ...] | None:
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[0] != b.shape[0]:
         raise ShapeError(
             f"lstsq of {a.shape} and {b.shape}: they must be matrices of equally many rows."
         )
+    if _by_rank(a, b):
+        return None
     (m, n), k = a.shape, b.shape[1]
     dtype = inexact(a, b)
     real = np.empty(0, dtype).real.dtype
-    residuals = Spec((k if m > n else 0,), real)
+    residuals = Spec((0,), real)
     return Spec((n, k), dtype), residuals, Spec((), np.dtype(np.intc)), Spec((min(m, n),), real)
 
 
@@ -212,6 +219,7 @@ least_squares = rules(
     inputs=("a", "b"),
     samples=_systems,
     spec=_lstsq_spec,
+    by_value=_by_rank,
     outputs=4,
     doc="lstsq of a matrix b.",
 )

@@ -35,6 +35,7 @@ nonzero = rules(
     bad=lambda: [sample(np.float64(1.0))],
     spec=lambda a: None,
     sizes=lambda a: [count_nonzero(a)],
+    by_value=lambda a: True,
     numpy=(np.nonzero,),
     doc="The positions of the lanes that are not zero: one integer array per axis.",
 )

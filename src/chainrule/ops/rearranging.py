@@ -156,12 +156,17 @@ roll = linear(
 
 
 def _tile(x: Any, reps: Any) -> Any:
-    return np.tile(x, reps)
+    return np.tile(x, _numbers(reps))
+
+
+def _numbers(reps: Any) -> tuple[int, ...]:
+    """As Python integers: NumPy would ask us again for those of a Variable."""
+    return tuple(operator.index(r) for r in np.ravel(reps))
 
 
 def _copies(x: Any, reps: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """How often each axis is repeated, and its size; missing axes are put in front."""
-    copies = tuple(operator.index(r) for r in np.ravel(reps))
+    copies = _numbers(reps)
     if any(r < 0 for r in copies):
         raise ArgumentError(f"tile: reps={reps!r} holds a negative number")
     ndim = max(len(copies), len(x.shape))

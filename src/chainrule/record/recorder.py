@@ -84,20 +84,20 @@ def record(
             out = np.asarray(out)[()]
         node = node_of(variable, op, args, values, out, attrs, line)
         result = variable(out, node)
-        if op.sizes is not None:
+        if op.by_value is not None:
             _guard_shape(node, op, args, attrs)
         if op.view and type(out) is np.ndarray and type(args[0]) is variable:
             args[0].note_view(result, op, attrs)
         return result
     whole = node_of(variable, op, args, values, out, attrs, line)
-    if op.sizes is not None:
+    if op.by_value is not None:
         _guard_shape(whole, op, args, attrs)
     return tuple(_component(variable, whole, part, i, len(out)) for i, part in enumerate(out))
 
 
 def _guard_shape(node: Node, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
     tracing = current.get().tracing
-    if tracing is not None:
+    if tracing is not None and op.value_shaped(args, attrs):
         tracing.shapes(node, op, args, attrs)
 
 

@@ -99,12 +99,10 @@ class GuardedTrace(Trace):
 
     def shapes(self, node: Node, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
         """The shape of this node depends on values: the numbers that decide it are guards."""
-        assert op.sizes is not None
-        operands = [
-            Variable(a, self.operand(a)) if isinstance(a, np.ndarray) else a for a in args
-        ]
+        operands = self.recorded(args)
+        again = [outcome(*operands, op=op.name, settings=attrs)] if op.sizes is None else ()
         held = set()
-        for number in op.sizes(*operands, **attrs):
+        for number in again or op.sizes(*operands, **attrs):
             if isinstance(number, Variable):
                 guard = Guard(number.node, np.array(number._value), node)
                 self.reads.setdefault(number.node, guard)
@@ -113,11 +111,13 @@ class GuardedTrace(Trace):
 
     def raised(self, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
         """This op has raised, and Python code may go on: that it raises is a guard."""
-        operands = [
-            Variable(a, self.operand(a)) if isinstance(a, np.ndarray) else a for a in args
-        ]
+        operands = self.recorded(args)
         if any(isinstance(a, Variable) for a in operands):
             self.read(outcome(*operands, op=op.name, settings=attrs))
+
+    def recorded(self, args: Sequence[Any]) -> list[Any]:
+        """Arguments of an op, the arrays among them as Variables of their leaves."""
+        return [Variable(a, self.operand(a)) if isinstance(a, np.ndarray) else a for a in args]
 
     # ---- nodes -----------------------------------------------------------------------------------
 
