@@ -9,6 +9,8 @@ import chainrule as cr
 from chainrule.lower.build import Program
 from chainrule.core.op import OPS
 
+ANSWERS = {getattr(np, n): OPS[n] for n in ("allclose", "array_equal", "array_equiv")}
+
 nan, inf = np.nan, np.inf
 OPERANDS = [
     np.array([1.0, 2.0]),

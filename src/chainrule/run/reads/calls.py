@@ -32,8 +32,8 @@ import numpy as np
 from chainrule.core.op import Op
 from chainrule.record.state import current
 from chainrule.record.variable import Variable
-from chainrule.run.bindings import ABSENT, read
-from chainrule.run.reads.log import CONTAINERS, NOTHING_INSIDE, Reads, found_in, label_of
+from chainrule.run.bindings import ABSENT, quietly, read
+from chainrule.run.reads.log import CHANGING, CONTAINERS, NOTHING_INSIDE, Reads, found_in, label_of
 from chainrule.run.reads.origin import Origin, origin_of_class, origin_of_module, named_module_of
 
 DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
@@ -51,13 +51,11 @@ PURE_TYPES = frozenset(
 )  # fmt: skip
 # Of the builtins, these depend on more than their arguments.
 IMPURE = frozenset(("open", "input", "exec", "eval", "compile", "__import__", "breakpoint", "dir", "id"))
-CHANGING = frozenset(
-    ("append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "popitem",
-     "add", "discard", "sort", "reverse", "appendleft", "popleft", "extendleft", "rotate", "fill",
-     "put", "resize", "itemset", "partition", "setflags", "setfield", "byteswap", "frombytes",
-     "difference_update", "intersection_update", "symmetric_difference_update", "move_to_end",
-     "__setitem__", "__delitem__", "__setattr__", "__delattr__", "__iadd__", "__ior__", "__imul__",
-     "fromlist", "release", "cast", "subtract")
+# Functions that change their first argument.
+CHANGES_FIRST = frozenset(
+    ("_count_elements", "heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort",
+     "insort_left", "insort_right", "setitem", "delitem", "iadd", "isub", "imul", "itruediv",
+     "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "iconcat", "imatmul", "pack_into")
 )  # fmt: skip
 VIEWING = frozenset(
     ("reshape", "transpose", "view", "swapaxes", "squeeze", "ravel", "diagonal", "__len__",
@@ -198,11 +196,17 @@ def builtin_call(
             reads.stop(frame, f"calls {module}.{name}, which depends on more than its arguments")
         else:
             numpy_call(reads, frame, f, args, keywords)
+    elif name in CHANGES_FIRST and args and _is_outside(reads, args[0]):
+        reads.stop(frame, f"changes a {type(args[0]).__name__} from outside by {name}()")
     elif (module == "builtins" and name not in IMPURE) or module in PURE_MODULES:
         for arg in args:
             reads.whole(arg)
     else:
         reads.stop(frame, f"calls {module}.{name}, which depends on more than its arguments")
+
+
+def _is_outside(reads: Reads, value: Any) -> bool:
+    return reads.holds(value) if isinstance(value, np.ndarray) else id(value) in reads.outside
 
 
 def method_call(
@@ -225,8 +229,13 @@ def method_call(
     elif isinstance(owner, np.ndarray):
         array_method(reads, frame, owner, name, args, keywords)
     elif isinstance(owner, SAFE_OBJECTS) or is_ours(cls):
-        if issubclass(cls, type):
+        if issubclass(cls, type) and name in ("__subclasses__", "mro"):
+            reads.stop(frame, f"asks a class for its {name.strip('_')}")
+        elif issubclass(cls, type):
             reads.class_attribute(owner, name)
+        elif isinstance(owner, str) and name in ("format", "format_map"):
+            if any(id(a) in reads.outside and not isinstance(a, CONTAINERS) for a in args):
+                reads.stop(frame, "prints an object from outside")
         for arg in args:
             reads.whole(arg)
     elif id(owner) not in reads.outside:
@@ -255,7 +264,7 @@ def outside_method(
         get = functools.partial(_context_value, default=args[0] if args else ABSENT)
         reads.bind(read, owner, get, get(owner), f"the context variable {owner.name}", "get")
     elif name in ("__getattribute__", "__getattr__") and args:
-        reads.attribute(frame, owner, args[0])
+        reads.own_attribute(owner, args[0])
     elif is_iterator(owner):
         reads.stop(frame, f"takes from a {type(owner).__name__} from outside")
     elif isinstance(owner, (*CONTAINERS, bytearray)) or type(owner).__name__ == "array":
@@ -285,8 +294,18 @@ def array_method(
         return
     if name == "__getitem__" and args:
         reads.item(frame, owner, args[0])
-    elif name not in VIEWING:
+    elif name not in VIEWING or not _gives_view(owner, name, args, keywords):
         numpy_call(reads, frame, None, [owner, *args], keywords)
+    else:
+        reads.form(owner)
+
+
+def _gives_view(owner: Any, name: str, args: list[Any], keywords: Sequence[str]) -> bool:
+    """Whether such a method only looks at the same memory in another way."""
+    if keywords or any(type(a) is Variable for a in args):
+        return False
+    result = quietly(lambda a: getattr(a, name)(*args), owner)
+    return not isinstance(result, np.ndarray) or np.may_share_memory(result, owner)
 
 
 def at_or_reduce(
@@ -302,6 +321,7 @@ def class_call(reads: Reads, frame: FrameType, f: type, args: list[Any]) -> None
     if f is type:
         if len(args) == 1:
             asked_of_type(reads, frame, f, args)
+            ask_class(reads, args[0])
         return
     if issubclass(f, RANDOM):
         if not args:
@@ -311,7 +331,7 @@ def class_call(reads: Reads, frame: FrameType, f: type, args: list[Any]) -> None
         reads.stop(frame, "prints an array, which depends on np.printoptions")
     origin, module = origin_of_class(f), str(named_module_of(f))
     top = module.partition(".")[0]
-    if origin is Origin.USER or is_made_by_python(f):
+    if origin is Origin.USER or (origin is Origin.STANDARD and is_made_by_python(f)):
         return
     if origin is Origin.STANDARD and top not in PURE_TYPES:
         reads.stop(frame, f"makes a {module}.{f.__name__}, which depends on more than its arguments")
@@ -331,11 +351,7 @@ def object_call(
     """Something else that can be called."""
     cls = type(f)
     if isinstance(f, functools.partial):
-        reads.mark(f.func)
-        reads.mark(f.keywords)
-        reads.whole(f.keywords)
-        for arg in f.args:
-            reads.mark(arg)
+        reads.partial(f)
         called(reads, frame, f.func, [*f.args, *args], keywords)
     elif isinstance(f, operator.itemgetter | operator.attrgetter | operator.methodcaller):
         getter_call(reads, frame, f, args)
@@ -345,12 +361,14 @@ def object_call(
         else:
             reask(reads, f, args)
     elif isinstance(f, weakref.ref):
-        reask(reads, f, args)
+        reads.stop(frame, "follows a weak reference, which may die")
     elif type(found_in(cls, "__call__")[1]) is FunctionType and origin_of_class(cls) is not Origin.SEALED:
-        return  # its code is watched
+        reads.specials(cls)  # its code is watched
     elif is_ours(cls) or cls.__module__.partition(".")[0] == "numpy":
         if isinstance(getattr(f, "__self__", None), RANDOM):
             method_call(reads, frame, f.__self__, f.__name__, args, keywords)
+        elif id(f) in reads.outside and not is_ours(cls):
+            hidden(reads, frame, f, "__call__")
         else:
             numpy_call(reads, frame, f, args, keywords)
     elif id(f) in reads.outside or origin_of_class(cls) is not Origin.SEALED:
@@ -395,6 +413,8 @@ def dotted_attribute(reads: Reads, frame: FrameType, owner: Any, dotted: str) ->
 
 
 def _getattr(reads: Reads, frame: FrameType, args: list[Any]) -> None:
+    if type(args[0]) is Variable:
+        return
     reads.attribute(frame, args[0], args[1])
 
 
@@ -413,7 +433,9 @@ def _next(reads: Reads, frame: FrameType, args: list[Any]) -> None:
 
 
 def _vars(reads: Reads, frame: FrameType, args: list[Any]) -> None:
-    if args and id(args[0]) in reads.outside:
+    if args and isinstance(args[0], type):
+        reads.namespace(args[0])
+    elif args and id(args[0]) in reads.outside:
         reads.attribute(frame, args[0], "__dict__")
         reads.mark(getattr(args[0], "__dict__", None))
 
@@ -452,9 +474,21 @@ def is_differentiated(variable: Variable) -> bool:
 
 def _isinstance(reads: Reads, frame: FrameType, args: list[Any]) -> None:
     asked_of_type(reads, frame, isinstance, args)
+    ask_class(reads, args[0])
     for cls in args[1] if isinstance(args[1], tuple) else (args[1],):
-        if isinstance(cls, type) and id(args[0]) in reads.outside:
-            reads.bind(read, args[0], type, type(args[0]), "the class of an object", "type")
+        if type(cls) is not type and isinstance(cls, type) and type(args[0]) is not Variable:
+            again = functools.partial(_is_instance, value=args[0])
+            words = f"whether an object is a {cls.__name__}"
+            reads.bind(read, cls, again, again(cls), words, ("isinstance", id(args[0])))
+
+
+def _is_instance(cls: type, value: Any) -> bool:
+    return isinstance(value, cls)
+
+
+def ask_class(reads: Reads, value: Any) -> None:
+    if id(value) in reads.outside:
+        reads.bind(read, value, type, type(value), "the class of an object", "type")
 
 
 def _build_class(reads: Reads, frame: FrameType, args: list[Any]) -> None:

@@ -20,6 +20,9 @@ SELF_AFTER = sys.version_info >= (3, 13)  # of a call: the callable, then self; 
 Maker = Callable[[Reads, Instruction, CodeType], Handler | None]
 
 
+CATCHES_FLOATS = {"FloatingPointError", "ArithmeticError"}
+
+
 class Watcher:
     """Tells a log of everything that happens in watched frames."""
 
@@ -34,6 +37,8 @@ class Watcher:
         table = self.tables.get(code)
         if table is None:
             table = self.tables[code] = {}
+            if CATCHES_FLOATS & set(code.co_names):
+                self.reads.error_state()
             for offset, instruction in instructions_of(code).items():
                 make = MAKERS.get(instruction.name)
                 handler = make(self.reads, instruction, code) if make is not None else None
@@ -160,7 +165,7 @@ def _operands(reads: Reads, i: Instruction, code: CodeType) -> Handler:
             return
         for operand in (x, y):
             if id(type(operand)) not in NOTHING_INSIDE:
-                reads.whole(operand)
+                reads.whole(operand, frame=frame)
                 if type(operand).__module__ == "decimal":
                     reads.stop(frame, "computes with decimal's context, which cannot be watched")
         if in_place and _is_changed(reads, x):
@@ -292,6 +297,7 @@ def _import(reads: Reads, i: Instruction, code: CodeType) -> Handler:
         if name not in sys.modules:
             reads.stop(frame, f"imports `{name}` for the first time", passing=True)
             return
+        reads.mark(sys.modules)
         parts = name.split(".")
         for n in range(1, len(parts) + 1):
             reads.item(frame, sys.modules, ".".join(parts[:n]))
@@ -318,6 +324,8 @@ def _with(reads: Reads, i: Instruction, code: CodeType) -> Handler:
     def before(frame: FrameType, slots: Slots) -> None:
         manager = slots[i.top]
         cls = type(manager)
+        if isinstance(manager, np.errstate):
+            reads.stop_if_raising(frame, manager)
         python = type(found_in(cls, "__enter__")[1]) is FunctionType
         sealed = origin_of_class(cls) is Origin.SEALED
         if id(manager) in reads.outside and (not python or sealed):

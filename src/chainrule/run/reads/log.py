@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -51,13 +52,15 @@ from chainrule.run.reads.origin import (
     origin_of_class,
     origin_of_module,
     own_names,
+    watched,
 )
 from chainrule.run.reads.unwinding import unwinds_quietly
 
 SINGLE = (object, range, slice, type(...), type(NotImplemented), CodeType, Absent, np.dtype, np.ufunc)
 NOTHING_INSIDE = PLAIN | SCALARS | {id(cls) for cls in (*SINGLE, Variable)}
 MAPPINGS = (dict, MappingProxyType)
-CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
+VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType, *VIEWS)
 BUILTIN_METHODS = (BuiltinFunctionType, MethodWrapperType)
 FORM = frozenset(("shape", "ndim", "size", "dtype", "strides", "nbytes", "itemsize", "flags"))
 SMALL_BYTES = 4096
@@ -75,8 +78,16 @@ class Stop(BaseException):
         self.passing = passing  # whether it will not happen again
 
 
+def running_frame() -> FrameType:
+    """The frame of the user's code that is running now."""
+    frame = sys._getframe(1)
+    while not watched(frame) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
 def form_of(array: np.ndarray) -> Any:
-    return array.shape, array.dtype.str
+    return array.shape, array.strides, array.dtype.str, bool(array.flags.writeable)
 
 
 def numbers_of(array: np.ndarray) -> Any:
@@ -98,6 +109,7 @@ class Reads:
         self.outside: dict[int, Any] = {}
         self.own_cells: dict[int, Any] = {}  # made by this call
         self.beside: dict[int, np.ndarray] = {}  # arrays passed to NumPy together with Variables
+        self.known_classes: set[type] = set()
         self.gave_up: Stop | None = None
         self.bottom: FrameType | None = None  # who called the code that is watched
         for root in roots:
@@ -112,6 +124,10 @@ class Reads:
             while isinstance(value, np.ndarray) and value.base is not None:
                 value = value.base  # a view of it made inside has this base, not the array itself
                 self.outside.setdefault(id(value), value)
+            if isinstance(value, (MethodType, *BUILTIN_METHODS)):
+                self.mark(getattr(value, "__func__", None))
+                if not isinstance(value.__self__, ModuleType):
+                    self.mark(value.__self__)
 
     def is_outside(self, value: Any) -> bool:
         return id(value) in self.outside
@@ -132,16 +148,27 @@ class Reads:
             self.bindings[name] = Binding(how, owner, key, value, words)
         self.mark(value)
 
-    def stop(self, frame: FrameType, what: str, passing: bool = False) -> None:
+    def stop(self, frame: FrameType | None, what: str, passing: bool = False) -> None:
         """Leave the call before this instruction; or, where that would run handlers, let it go on.
 
         A call that goes on is not compiled, but its result is what it is.
         """
         if self.gave_up is not None:
             return
+        frame = frame or running_frame()
         self.gave_up = Stop(what, Line(frame.f_code, frame.f_lasti), passing)
         if unwinds_quietly(frame, self.bottom):
             raise self.gave_up
+
+    def error_state(self) -> None:
+        """Whether NumPy raises for what it computes."""
+        self.bind(value_of, np, _error_state, _error_state(np), "np.geterr()")
+
+    def stop_if_raising(self, frame: FrameType, state: Any) -> None:
+        """Machine code raises no FloatingPointError."""
+        kinds = ("_all", "_divide", "_over", "_under", "_invalid")
+        if {"raise", "call"} & {getattr(state, kind, "raise") for kind in kinds}:
+            self.stop(frame, "has NumPy raise errors by np.errstate")
 
     # ---- names -----------------------------------------------------------------------------------
 
@@ -154,6 +181,8 @@ class Reads:
         builtin = frame.f_builtins
         if name in builtin:
             self.bind(item, builtin, name, builtin[name], f"builtin `{name}`")
+        else:
+            self.bind(unbound, builtin, name, ABSENT, f"builtin `{name}`")
 
     def cell(self, held: Any, name: str) -> None:
         if id(held) in self.own_cells:
@@ -181,9 +210,11 @@ class Reads:
         cls = type(owner)
         if cls is Variable or not isinstance(name, str):
             return
-        if issubclass(cls, np.ndarray):
+        if issubclass(cls, np.ndarray) and (cls is np.ndarray or hasattr(np.ndarray, name)):
             if name in FORM and self.holds(owner):
                 self.form(owner)
+            elif name == "flat":
+                self.array(owner)
         elif issubclass(cls, ModuleType):
             self.module_attribute(owner, name)
         elif cls is super:
@@ -209,6 +240,9 @@ class Reads:
             self.bind(read, module, get, get(module), words, name)
 
     def class_attribute(self, cls: type, name: str) -> None:
+        if name == "__dict__":
+            self.namespace(cls)
+            return
         base, raw = found_in(cls, name)
         if base is not None:
             self.class_item(cls, name, base, raw)
@@ -222,6 +256,23 @@ class Reads:
                 if origin_of_class(owner) is not Origin.SEALED:
                     words = f"attribute `{name}` of `{name_of(owner)}`"
                     self.bind(unbound, own_names(owner), name, ABSENT, words, (id(owner), name))
+
+    def namespace(self, cls: type) -> None:
+        """All attributes of a class are read, as a mapping."""
+        names = own_names(cls)
+        self.bind(contents, names, ended_parts_of, (*parts_of(names), ABSENT),
+                  f"an attribute of `{name_of(cls)}`", ("namespace", id(cls)))  # fmt: skip
+
+    def specials(self, cls: type) -> None:
+        """The special methods of a class, which are called without being named."""
+        if cls in self.known_classes or origin_of_class(cls) is Origin.SEALED:
+            return
+        self.known_classes.add(cls)
+        for base in bases_of(cls):
+            if origin_of_class(base) is not Origin.SEALED:
+                for name, raw in list(own_names(base).items()):
+                    if name.startswith("__") and isinstance(raw, FunctionType):
+                        self.class_item(cls, name, base, raw)
 
     def class_item(self, cls: type, name: str, base: type, raw: Any) -> None:
         """In the class that has it; and none that is asked before may get it."""
@@ -252,7 +303,7 @@ class Reads:
         if is_written_in_python(cls, "__getattribute__"):
             self.class_attribute(cls, "__getattribute__")
             return
-        if base is not None and is_computed(raw):
+        if base is not None and is_computed(raw) and not hides(owner, name, raw):
             self.bind(kind, owner, None, cls, f"the class of a {name_of(cls)}")
             self.class_item(cls, name, base, raw)
             return
@@ -275,6 +326,24 @@ class Reads:
         else:
             self.bind(read, owner, attrgetter(name), value, words, name)
 
+    def own_attribute(self, owner: Any, name: str) -> None:
+        """What `object.__getattribute__` gives, asked for by a `__getattribute__` in Python."""
+        get = partial(_raw_attribute, name=name)
+        value = get(owner)
+        if isinstance(value, MethodType):
+            self.mark(value.__func__)
+        elif not isinstance(value, BUILTIN_METHODS):
+            words = f"attribute `{name}` of a {name_of(type(owner))}"
+            self.bind(read, owner, get, value, words, ("raw", name))
+
+    def partial(self, f: partial[Any]) -> None:
+        for name in ("func", "args", "keywords"):
+            words = f"`{name}` of a partial"
+            self.bind(read, f, attrgetter(name), attrgetter(name)(f), words, name)
+        for arg in f.args:
+            self.mark(arg)
+        self.whole(f.keywords)
+
     # ---- items and whole contents ----------------------------------------------------------------
 
     def item(self, frame: FrameType, owner: Any, key: Any) -> None:
@@ -282,6 +351,7 @@ class Reads:
         cls = type(owner)
         if cls is Variable or id(cls) in NOTHING_INSIDE:
             return
+        self.specials(cls)
         if issubclass(cls, np.ndarray):
             self.array_item(owner, key)
         elif id(owner) not in self.outside or is_written_in_python(cls, "__getitem__"):
@@ -317,12 +387,14 @@ class Reads:
         self.bind(read, owner, get, get(owner), words, ("present", label_of(key)))
 
     def array_item(self, array: np.ndarray, key: Any) -> None:
-        if not self.holds(array) or holds_variable(key):
+        if not self.holds(array):
             return
-        if array.dtype == object:
+        if array.dtype == object or holds_variable(key):
             self.array(array)
             return
         picked = quietly(itemgetter(key), array)
+        if isinstance(picked, np.ndarray) and picked.base is not None:
+            self.form(array)  # a view: no number is read yet
         if not isinstance(picked, np.ndarray):
             words = f"an element of an array of shape {array.shape}"
             if id(type(picked)) in SCALARS:
@@ -347,7 +419,10 @@ class Reads:
         pending = [value]
         while pending:
             held = pending.pop()
-            if isinstance(held, np.ndarray):
+            self.specials(type(held))
+            if isinstance(held, BUILTIN_METHODS):
+                self.unknown(held, frame)
+            elif isinstance(held, np.ndarray):
                 self.array(held)
                 pending += objects_of(held) if held.dtype == object else ()
             elif id(held) not in self.outside:
@@ -355,8 +430,25 @@ class Reads:
                     pending += [v for v in parts_of(held) if id(type(v)) not in NOTHING_INSIDE]
             elif isinstance(held, CONTAINERS):
                 pending += self._contents(held, words)
-            elif isinstance(held, bytearray) or name_of(type(held)) == "array":
+            elif isinstance(held, bytearray) or named(type(held)) == ("array", "array"):
                 self.bind(value_of, held, bytes, bytes(held), f"the bytes of a {name_of(type(held))}")
+            elif isinstance(held, np.void):
+                self.bind(value_of, held, np.void.tobytes, held.tobytes(), "a record of an array")
+            else:
+                self.unknown(held, frame)
+
+    def unknown(self, held: Any, frame: FrameType | None) -> None:
+        """An object from outside is handed to code that is not watched."""
+        cls = type(held)
+        if isinstance(held, BUILTIN_METHODS) and getattr(held, "__name__", "") in CHANGING:
+            if not isinstance(held.__self__, ModuleType) and id(held.__self__) in self.outside:
+                self.stop(frame, f"changes a {name_of(type(held.__self__))} from outside")
+        elif isinstance(held, KNOWN) or named(cls)[0] in IMMUTABLE_MODULES:
+            return
+        elif named(cls)[0].startswith("chainrule"):
+            return
+        elif any(origin_of_class(b) is not Origin.USER and b is not object for b in bases_of(cls)):
+            self.stop(frame, f"hands on a {'.'.join(named(cls))}, whose inside cannot be watched")
 
     def _contents(self, held: Any, words: str) -> list[Any]:
         words = words or f"an item of a {name_of(type(held))}"
@@ -402,6 +494,12 @@ def is_computed(raw: Any) -> bool:
     return isinstance(raw, property) or is_written_in_python(type(raw), "__get__")
 
 
+def hides(owner: Any, name: str, raw: Any) -> bool:
+    """Whether an object's own attribute comes before what its class computes."""
+    data = any(found_in(type(raw), n)[0] is not None for n in ("__set__", "__delete__"))
+    return not data and is_plainly_own(owner, name)
+
+
 def is_transparent(owner: Any) -> bool:
     """Whether attributes of this object of the interpreter's or a library's are all there is."""
     cls = type(owner)
@@ -412,6 +510,19 @@ def named(cls: type) -> tuple[str, str]:
     return str(getattr(cls, "__module__", "")), name_of(cls)
 
 
+KNOWN = (FunctionType, MethodType, type, ModuleType, BaseException, partial, property, staticmethod,
+         classmethod, str, bytes, int, float, complex, np.generic, np.dtype, np.ufunc,
+         *BUILTIN_METHODS)  # fmt: skip
+IMMUTABLE_MODULES = frozenset(("re", "datetime", "fractions", "enum", "operator", "typing", "types",
+                               "functools", "contextvars", "pathlib", "string", "decimal", "uuid"))
+CHANGING = frozenset(
+    ("append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "popitem",
+     "add", "discard", "sort", "reverse", "appendleft", "popleft", "extendleft", "rotate", "fill",
+     "put", "resize", "itemset", "partition", "setflags", "setfield", "byteswap", "frombytes",
+     "difference_update", "intersection_update", "symmetric_difference_update", "move_to_end",
+     "__setitem__", "__delitem__", "__setattr__", "__delattr__", "__iadd__", "__ior__", "__imul__",
+     "fromlist", "release", "cast", "subtract", "send", "throw", "close", "__next__")
+)  # fmt: skip
 TRANSPARENT = frozenset(
     (("builtins", "code"), ("builtins", "property"), ("builtins", "type"), ("functools", "partial"),
      ("builtins", "builtin_function_or_method"), ("builtins", "mappingproxy"), ("builtins", "cell"))
@@ -435,6 +546,14 @@ def ended_parts_of(held: Any) -> Any:
 
 def label_of(key: Any) -> Any:
     return (type(key), key) if id(type(key)) in PLAIN else (id(key), repr(key))
+
+
+def _error_state(numpy: Any) -> Any:
+    return tuple(numpy.geterr().items())
+
+
+def _raw_attribute(owner: Any, name: str) -> Any:
+    return quietly(lambda o: object.__getattribute__(o, name), owner)
 
 
 def _present(owner: Any, key: Any) -> bool:

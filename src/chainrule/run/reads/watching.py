@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -16,18 +17,25 @@ from chainrule.run.reads.instructions import Watcher
 from chainrule.run.reads.log import Reads, Stop
 
 
+def called_first(reads: Reads, f: Any) -> None:
+    """A function that is called by us, not by code that is watched."""
+    while isinstance(f, partial):
+        reads.partial(f)
+        f = f.func
+    f = f.__func__ if isinstance(f, MethodType) else f
+    if isinstance(f, FunctionType):
+        reads.function(f)
+    else:
+        reads.specials(type(f))
+
+
 class Watched:
     """One call that is watched, from the function and the objects among its arguments."""
 
     def __init__(self, roots: Iterable[Any]):
         self.reads = Reads(roots)
         for root in list(self.reads.outside.values()):
-            f = root.__func__ if isinstance(root, MethodType) else root
-            if isinstance(root, MethodType):
-                self.reads.mark(root.__self__)
-                self.reads.mark(f)
-            if isinstance(f, FunctionType):
-                self.reads.function(f)
+            called_first(self.reads, root)
 
     @property
     def gave_up(self) -> Stop | None:
@@ -42,6 +50,8 @@ class Watched:
 
     def run(self, f: Callable[[], Any]) -> Any:
         self.reads.bottom = sys._getframe()
+        if {"raise", "call"} & set(np.geterr().values()):
+            self.reads.stop(user_frame(1, NOT_THE_USER), "is called where NumPy raises errors")
         try:
             return hooked(Watcher(self.reads), f)
         finally:
