@@ -27,3 +27,11 @@ class LiveFactor:
 def live(value: Any, alive: Any) -> Any:
     """The factor `value` in the lanes `alive`; a complex one keeps its zeros as numbers."""
     return value if value.dtype.kind == "c" else LiveFactor(value, plain(alive))
+
+
+def is_recorded(value: Any) -> bool:
+    """Whether a rule reads a Variable, so that what it makes of it may be differentiated again.
+
+    Where the short formula loses digits once it is differentiated, a rule then uses an op.
+    """
+    return hasattr(value, "__chainrule_record__")

@@ -25,8 +25,13 @@ Axis = int | tuple[int, ...] | None
 
 
 def axes_of(ndim: int, axis: Axis) -> tuple[int, ...]:
-    """The reduced axes, counted from the front."""
-    return tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim, "axis")
+    """The reduced axes, counted from the front; a number has none, but NumPy lets it pass for one.
+
+    So `np.sum(np.sum(x, axis=0), axis=0)` of a vector is its sum.
+    """
+    if axis is None or (ndim == 0 and type(axis) is int and axis in (0, -1)):
+        return tuple(range(ndim))
+    return normalize_axis_tuple(axis, ndim, "axis")
 
 
 def lane_size(shape: tuple[int, ...], axis: Axis) -> int:
