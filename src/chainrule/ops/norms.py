@@ -16,7 +16,7 @@ from chainrule.ops.define import composite, rules
 from chainrule.ops.joining import as_array
 from chainrule.ops.linalg import inv, matrices
 from chainrule.ops.products import complexes
-from chainrule.ops.reductions import axes_of, expanded, reduction_spec
+from chainrule.ops.reductions import expanded, reduction_spec, strict_axes
 from chainrule.ops.samples import draw
 from chainrule.ops.singular_values import svd_factors
 
@@ -190,7 +190,7 @@ SUMS = {1: (0, np.max), -1: (0, np.min), np.inf: (1, np.max), -np.inf: (1, np.mi
 
 def _matrix_norm_of(x: Any, ord: Any, axis: tuple[int, int], keepdims: bool) -> Any:
     """The norm of matrices whose rows and columns lie along two axes."""
-    rows, columns = axes_of(x.ndim, axis)
+    rows, columns = strict_axes(x.ndim, axis)
     if ord in (None, "fro", "f"):
         return euclidean_norm(x, axis=(rows, columns), keepdims=keepdims)
     if ord in (1, 2, np.inf) and 0 in (x.shape[rows], x.shape[columns]):
@@ -223,7 +223,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     x = _inexact(x)
     if axis is None and ord is None:
         return euclidean_norm(x, axis=None, keepdims=keepdims)
-    axis = axes_of(x.ndim, axis if axis is None or isinstance(axis, tuple) else int(axis))
+    axis = strict_axes(x.ndim, axis if axis is None or isinstance(axis, tuple) else int(axis))
     if len(axis) == 1:
         return _vector_norm_of(x, ord, axis, keepdims)
     if len(axis) == 2:
@@ -275,7 +275,7 @@ norm = composite(
 def _vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     refuse_gradients(ord=ord)
     x = _inexact(x)
-    return _vector_norm_of(x, ord, axes_of(x.ndim, axis), keepdims)
+    return _vector_norm_of(x, ord, strict_axes(x.ndim, axis), keepdims)
 
 
 vector_norm = composite(

@@ -25,13 +25,19 @@ Axis = int | tuple[int, ...] | None
 
 
 def axes_of(ndim: int, axis: Axis) -> tuple[int, ...]:
-    """The reduced axes, counted from the front; a number has none, but NumPy lets it pass for one.
+    """The reduced axes, counted from the front.
 
-    So `np.sum(np.sum(x, axis=0), axis=0)` of a vector is its sum.
+    A number has none, but axis 0 of it is let pass: NumPy's ufuncs reduce `np.sum(x, axis=0)` of a
+    vector along axis 0 once more.  What is stricter in NumPy calls `strict_axes` first.
     """
-    if axis is None or (ndim == 0 and type(axis) is int and axis in (0, -1)):
+    if axis is None or (ndim == 0 and isinstance(axis, (int, np.integer)) and axis in (0, -1)):
         return tuple(range(ndim))
     return normalize_axis_tuple(axis, ndim, "axis")
+
+
+def strict_axes(ndim: int, axis: Axis) -> tuple[int, ...]:
+    """The reduced axes, counted from the front, of which a number has none."""
+    return axes_of(ndim, axis) if ndim or axis is None else normalize_axis_tuple(axis, 0, "axis")
 
 
 def lane_size(shape: tuple[int, ...], axis: Axis) -> int:
