@@ -205,8 +205,8 @@ sqrt = elementwise(
 
 def _cbrt_slope(out: Any) -> Any:
     """1 / (3·out²); dividing last would be 0·∞ at ∞ once it is differentiated."""
-    inverse = np.reciprocal(out)
-    return inverse * inverse / 3
+    inverse = 1 / out
+    return inverse * (inverse * (1 / 3))
 
 
 cbrt = elementwise(

@@ -20,6 +20,9 @@ class LiveFactor:
     def __init__(self, value: Any, alive: Any):
         self.value, self.alive = value, alive
 
+    def __neg__(self) -> LiveFactor:
+        return LiveFactor(-self.value, self.alive)
+
     def __rmul__(self, incoming: Any) -> Any:
         return within(incoming * self.value, self.alive)
 

@@ -108,14 +108,14 @@ def _hypot_lowered(b: Any, x: Any, y: Any) -> Any:
     return b.map("where", endless, infinity, found)
 
 
-def _over_hypot(b: Any, x: Any, y: Any, power: int) -> Any:
+def _over_hypot(b: Any, x: Any, y: Any, which: int, power: int) -> Any:
     """As `_over` of hypot(x, y)."""
     x, y = b.floats(x, y)
     distance = _hypot_lowered(b, x, y)
     zero, one = b.constant(0, x.dtype), b.constant(1, x.dtype)
     origin = b.map("equal", distance, zero)
     safe = b.map("where", origin, one, distance)
-    quotient = b.map("divide", x, safe)
+    quotient = b.map("divide", (x, y)[which], safe)
     quotient = quotient if power == 1 else b.map("divide", quotient, safe)
     return b.map("where", origin, zero, quotient)
 
@@ -124,76 +124,90 @@ def _off_origin(value: Any, x: Any, y: Any) -> Any:
     return live(value, np.logical_not(_at_origin(plain(x), plain(y))))
 
 
-def _direction_by_x(x: Any, y: Any) -> Any:
-    """y² / hypot³, which x / hypot differentiated in two places would leave as a difference."""
-    sine = direction(y, x)
-    return _off_origin(sine * (sine / _distance(x, y)), x, y)
-
-
-def _direction_by_y(x: Any, y: Any) -> Any:
-    """−x·y / hypot³."""
-    return _off_origin(-(direction(x, y) * direction(y, x)) / _distance(x, y), x, y)
-
-
 def _distance(x: Any, y: Any) -> Any:
     """hypot(x, y), and 1 at the origin, so that it can be divided by."""
     return np.hypot(x, np.where(_at_origin(plain(x), plain(y)), 1, y))
 
 
-def _inversion_by_x(x: Any, y: Any) -> Any:
-    """(y − x)(y + x) / hypot⁴."""
-    d = _distance(x, y)
-    return _off_origin(((y - x) / d) * ((y + x) / d) / d / d, x, y)
+def _direction_by(by: int) -> Any:
+    """y² / hypot³ of x by x, −x·y / hypot³ of x by y.
+
+    The quotient x / hypot, differentiated as it stands, leaves the first one as a difference.
+    """
+
+    def partial(x: Any, y: Any, which: int) -> Any:
+        distance, other = _distance(x, y), direction(x, y, which=1 - which)
+        if which == by:
+            return _off_origin(other * (other / distance), x, y)
+        return _off_origin(-(direction(x, y, which=which) * other) / distance, x, y)
+
+    return partial
 
 
-def _inversion_by_y(x: Any, y: Any) -> Any:
-    """−2·x·y / hypot⁴."""
-    d = _distance(x, y)
-    return _off_origin(-2 * direction(x, y) * direction(y, x) / d / d, x, y)
+def _inversion_by(by: int) -> Any:
+    """(y − x)(y + x) / hypot⁴ of x by x, −2·x·y / hypot⁴ of x by y."""
+
+    def partial(x: Any, y: Any, which: int) -> Any:
+        d = _distance(x, y)
+        if which == by:
+            this, other = (x, y) if which == 0 else (y, x)
+            return _off_origin(((other - this) / d) * ((other + this) / d) / d / d, x, y)
+        product = direction(x, y, which=0) * direction(x, y, which=1)
+        return _off_origin(-2 * product / d / d, x, y)
+
+    return partial
+
+
+def _both(samples: Any) -> Any:
+    """The samples, of the first coordinate and of the second."""
+    return lambda: [sample(*s.args, which=k) for s in samples() for k in (0, 1)]
 
 
 direction: Op = elementwise(
     "direction",
-    lambda x, y: _over(x, np.hypot(x, y), 1).value,
-    (_direction_by_x, _direction_by_y),
+    lambda x, y, which=0: _over((x, y)[which], np.hypot(x, y), 1).value,
+    (_direction_by(0), _direction_by(1)),
     inputs=("x", "y"),
-    samples=pairs,
-    edges=around_the_plane,
-    kinks=_at_origin,
-    doc="x / hypot(x, y), 0 at the origin: the derivative of hypot.",
-    lower=lambda b, x, y: _over_hypot(b, x, y, 1),
+    samples=_both(pairs),
+    edges=_both(around_the_plane),
+    kinks=lambda x, y, which: _at_origin(x, y),
+    doc="x / hypot(x, y), or y over it, 0 at the origin: the derivatives of hypot.",
+    lower=lambda b, x, y, which: _over_hypot(b, x, y, which, 1),
 )
 inversion = elementwise(
     "inversion",
-    lambda x, y: _over(x, np.hypot(x, y), 2).value,
-    (_inversion_by_x, _inversion_by_y),
+    lambda x, y, which=0: _over((x, y)[which], np.hypot(x, y), 2).value,
+    (_inversion_by(0), _inversion_by(1)),
     inputs=("x", "y"),
-    samples=pairs,
-    edges=point_pairs((0.0, 0.0), (0.0, 1.0), (1e200, 1e200), (1e-100, 1e-100)),
-    kinks=_at_origin,
-    doc="x / (x² + y²), 0 at the origin: the derivative of arctan2.",
-    lower=lambda b, x, y: _over_hypot(b, x, y, 2),
+    samples=_both(pairs),
+    edges=_both(point_pairs((0.0, 0.0), (0.0, 1.0), (1e200, 1e200), (1e-100, 1e-100))),
+    kinks=lambda x, y, which: _at_origin(x, y),
+    doc="x / (x² + y²), or y over it, 0 at the origin: the derivatives of arctan2.",
+    lower=lambda b, x, y, which: _over_hypot(b, x, y, which, 2),
 )
 
 
-def _hypot_slope(x: Any, y: Any, out: Any) -> Any:
-    """x / out, by an op of its own where it may be differentiated again."""
+def _hypot_slope(x: Any, y: Any, out: Any, which: int) -> Any:
+    """x / out or y / out, by an op of its own where it may be differentiated again."""
     if is_recorded(x) or is_recorded(y):
-        return live(direction(x, y), np.not_equal(plain(out), 0))
-    return _over(x, out, 1)
+        return live(direction(x, y, which=which), np.not_equal(plain(out), 0))
+    return _over((x, y)[which], out, 1)
 
 
-def _arctan2_slope(x: Any, y: Any) -> Any:
-    """x / (x² + y²), by an op of its own where it may be differentiated again."""
+def _arctan2_slope(x: Any, y: Any, which: int) -> Any:
+    """x / (x² + y²) or y over it, by an op of its own where it may be differentiated again."""
     if is_recorded(x) or is_recorded(y):
-        return _off_origin(inversion(x, y), x, y)
-    return _over(x, np.hypot(x, y), 2)
+        return _off_origin(inversion(x, y, which=which), x, y)
+    return _over((x, y)[which], np.hypot(x, y), 2)
 
 
 hypot = elementwise(
     "hypot",
     np.hypot,
-    (lambda x, y, out: _hypot_slope(x, y, out), lambda x, y, out: _hypot_slope(y, x, out)),
+    (
+        lambda x, y, out: _hypot_slope(x, y, out, 0),
+        lambda x, y, out: _hypot_slope(x, y, out, 1),
+    ),
     samples=pairs,
     edges=around_the_plane,
     bad=_unequal_shapes,
@@ -203,7 +217,7 @@ hypot = elementwise(
 arctan2 = elementwise(
     "arctan2",
     np.arctan2,
-    (lambda y, x: _arctan2_slope(x, y), lambda y, x: _arctan2_slope(-y, x)),
+    (lambda y, x: _arctan2_slope(x, y, 0), lambda y, x: -_arctan2_slope(x, y, 1)),
     inputs=("y", "x"),
     samples=pairs,
     edges=point_pairs((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1e200, 1e200), (0.0, 1e200)),
