@@ -27,9 +27,11 @@ FAST = "arccos arcsin arctan arctanh cbrt expit exprel i0 i1 j1 logit arctan2 hy
 
 
 def _undecided(name: str, point: tuple[float, ...]) -> bool:
-    """Kinks, a vertical tangent, and x^(y-1) of a subnormal x, which overflows before x^y/x."""
+    """Kinks, a vertical tangent, 1/y of a subnormal y, and x^(y-1) that overflows before x^y/x."""
     if name == "power":
         return point[0] < 1e-150
+    if name == "divide":
+        return abs(point[1]) < 1e-300
     return point == (0.0,) and name in ("absolute", "cbrt", "elu", "entr", "i0e", "i1e")
 
 
