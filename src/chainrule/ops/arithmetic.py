@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.masked import plain
 from chainrule.core.op import Op, sample
 from chainrule.ops.define import ZERO, Gate, composite, elementwise, elementwise_spec, linear
+from chainrule.ops.factors import is_recorded
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw, holomorphic, pairs_within, point_pairs, points, within
 from chainrule.ops.structure import astype
@@ -124,10 +126,16 @@ reciprocal = elementwise(
 
 
 def _power_base(x: Any, y: Any) -> Any:
-    """∂(x^y)/∂x; the exponent 0 gives 0 also at x = 0, where the formula would be 0·∞."""
-    if getattr(y, "ndim", 0) == 0 and not hasattr(y, "__chainrule_record__"):
-        return x * y if y == 2 else y * x ** (y - 1) if y != 0 else x * 0
-    return np.where(np.equal(y, 0), 0.0, y * x ** np.where(np.equal(y, 0), 1.0, y - 1))
+    """∂(x^y)/∂x; the exponent 0 gives 0 also at x = 0, where the formula would be 0·∞.
+
+    An exponent that is differentiated has its place there too: ∂²(x^y)/∂x∂y is 1/x at y = 0.
+    """
+    if getattr(y, "ndim", 0) == 0 and not is_recorded(y):
+        return x * y if y == 2 else y * x ** (y - 1) if y != 0 else np.zeros_like(plain(x))
+    flat = np.equal(plain(y), 0)
+    if is_recorded(y):
+        flat = np.logical_and(flat, np.equal(plain(x), 0))
+    return np.where(flat, 0.0, y * x ** np.where(flat, 1.0, y - 1))
 
 
 def _power_exponent(x: Any, y: Any, out: Any) -> Any:
@@ -193,10 +201,18 @@ sqrt = elementwise(
     edges=points(1e-300, 1e300),
     symbol="√",
 )
+
+
+def _cbrt_slope(out: Any) -> Any:
+    """1 / (3·out²); dividing last would be 0·∞ at ∞ once it is differentiated."""
+    inverse = 1 / out
+    return inverse * (inverse * (1 / 3))
+
+
 cbrt = elementwise(
     "cbrt",
     np.cbrt,
-    (lambda out: 1 / (3 * out * out),),
+    (_cbrt_slope,),
     samples=within(0.2, 3.0),
     edges=points(-8.0),
     symbol="∛",

@@ -31,8 +31,8 @@ CATALOGUE = {
     "differences": "diff ediff1d gradient trapezoid",
     "eigh": "eigh eigh_pair eigvalsh",
     "exponential": (
-        "exp exp2 expit expm1 log log10 log1p log2 log_expit logaddexp logaddexp2 logit sigmoid "
-        "softplus xlog1py xlogy"
+        "exp exp2 expit expit_slope expm1 log log10 log1p log2 log_expit logaddexp logaddexp2 "
+        "logit logit_slope sigmoid softplus xlog1py xlogy"
     ),
     "extrema": "argmax argmin max min nanargmax nanargmin nanmax nanmin ptp",
     "fourier": (
@@ -40,7 +40,7 @@ CATALOGUE = {
         "rfft2 rfftn"
     ),
     "gathering": "choose compress extract take take_along_axis trim_zeros",
-    "hyperbolic": "arccosh arcsinh arctanh cosh sech_squared sinh tanh",
+    "hyperbolic": "arccosh arcsinh arctanh cosh one_minus_square sech_squared sinh tanh",
     "indexing": "embed gather getitem scatter setitem setitem_at",
     "interpolation": "interp interp_line interp_segments",
     "joining": "concatenate numpy_concatenate numpy_stack stack",
@@ -51,7 +51,7 @@ CATALOGUE = {
     ),
     "matrix_functions": "expm logm matrix_power solve_sylvester sqrtm",
     "nans": "nancumprod nancumsum nanmean nanprod nanstd nansum nanvar",
-    "norms": "cond euclidean_norm matrix_norm norm power_norm vector_norm",
+    "norms": "cond euclidean_norm matrix_norm norm power_norm unit_vector vector_norm",
     "operands": "live_operand",
     "ordering": (
         "argpartition argsort lexsort mean_of_ties partition partition_labels sort sort_complex "
@@ -110,14 +110,14 @@ CATALOGUE = {
     ),
     "special_statistics": (
         "boxcox boxcox1p entr exp_moment huber inv_boxcox inv_boxcox1p kl_div log1prel_derivative "
-        "pseudo_clip pseudo_huber rel_entr"
+        "log_ratio pseudo_clip pseudo_huber rel_entr"
     ),
     "splitting": "array_split delete dsplit hsplit split unstack vsplit",
     "statistics": "all_equal average bincount deviation mean std var",
     "structure": "astype conjugate constant copy imag item numpy_astype real stop_gradient",
     "trigonometric": (
-        "angle arccos arcsin arctan arctan2 cos deg2rad degrees hypot rad2deg radians sin sinc "
-        "sinc_derivative tan"
+        "angle arccos arcsin arctan arctan2 arctan_slope cos deg2rad degrees direction hypot "
+        "inversion rad2deg radians sin sinc sinc_derivative tan"
     ),
     "vector_products": "cross cross_vectors linalg_cross matvec multi_dot vecdot vecmat",
     "windows": "overlap_add sliding_window_view",

@@ -195,6 +195,8 @@ def _normalised(v: Any, g: Any) -> Any:
 def _largest(v: Any) -> Any:
     """Where each column has the component that LAPACK made real, as booleans."""
     size = np.abs(plain(v))
+    if 0 in size.shape:  # a column without components has no largest one
+        return np.zeros(size.shape, bool)
     return np.arange(size.shape[-2])[:, None] == np.argmax(size, axis=-2)[..., None, :]
 
 
@@ -244,7 +246,10 @@ def _eig_spec(a: Any) -> tuple[Spec, Spec] | None:
 def _complex_squares() -> list[Sample]:
     # Real matrices are in tests/ops/test_linalg.py: the type of their results depends on values.
     shapes = ((3, 3), (2, 2, 2), (1, 1))
-    return [sample(matrices(*s, dtype=complex)) for s in shapes]
+    empty = ((0, 0), (2, 0, 0), (0, 2, 2))
+    return [sample(matrices(*s, dtype=complex)) for s in shapes] + [
+        sample(np.zeros(s, complex)) for s in empty
+    ]
 
 
 eig_pair = rules(

@@ -11,7 +11,7 @@ from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.cumulative import along
 from chainrule.ops.define import composite
 from chainrule.ops.joining import as_array
-from chainrule.ops.reductions import Axis, axes_of
+from chainrule.ops.reductions import Axis, strict_axes
 from chainrule.ops.samples import draw
 from chainrule.ops.structure import cast_into
 
@@ -30,7 +30,7 @@ def _diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any =
     x = as_array(x)
     if n < 0:
         raise ArgumentError(f"diff cannot be taken {n} times")
-    (axis,) = axes_of(len(x.shape), axis)
+    (axis,) = strict_axes(len(x.shape), axis)
     parts = [
         *([] if prepend is None else [_as_border(prepend, x.shape, axis)]),
         x,
@@ -92,7 +92,7 @@ ediff1d = composite(
 def _gradient(*xs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
     """The function's values, then its spacings as NumPy takes them: none, one, or one per axis."""
     f, *spacings = (_inexact(x) for x in xs)
-    axes = axes_of(len(f.shape), axis)
+    axes = strict_axes(len(f.shape), axis)
     if len(spacings) <= 1:
         if len(axes) > 1 and spacings and spacings[0].shape:
             raise ArgumentError("coordinates of one axis do not tell those of the others")
@@ -198,7 +198,7 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The axis is counted in y, in x and in their product, each with its own number of axes."""
     y = as_array(y)
     ndim = len(y.shape)
-    (at,) = axes_of(ndim, axis)
+    (at,) = strict_axes(ndim, axis)
     later, earlier = along(at, slice(1, None), ndim), along(at, slice(None, -1), ndim)
     if x is not None:
         x = as_array(x)

@@ -9,7 +9,7 @@ import numpy as np
 from chainrule.core.op import Op, Sample, sample
 from chainrule.errors import DTypeError
 from chainrule.ops.define import composite, elementwise
-from chainrule.ops.factors import live
+from chainrule.ops.factors import is_recorded, live
 from chainrule.ops.samples import (
     draw,
     holomorphic,
@@ -87,10 +87,35 @@ def _expit(x: Any) -> Any:
 
 
 far = points(-800.0, -40.0, 0.0, 40.0, 800.0)
+
+
+def _expit_slope(x: Any) -> Any:
+    """e / (1 + e)² with e = exp(-|x|), which cannot overflow."""
+    small = np.exp(-np.abs(x))
+    return small / np.square(1 + small)
+
+
+def _expit_slope_lowered(b: Any, x: Any) -> Any:
+    (x,) = b.floats(x)
+    e = b.maths("exp", b.map("negative", b.map("absolute", x)))
+    return b.map("divide", e, b.map("square", b.map("add", b.constant(1, x.dtype), e)))
+
+
+# The slope of expit is an op of its own: out·expit(-x), differentiated as it stands, is flat at 0.
+expit_slope: Op = elementwise(
+    "expit_slope",
+    _expit_slope,
+    (lambda x, out: -np.tanh(0.5 * x) * out,),
+    samples=reals,
+    edges=far,
+    doc="expit(x)·expit(-x), the derivative of expit.",
+    lower=_expit_slope_lowered,
+)
 expit: Op = elementwise(
     "expit",
     _expit,
-    (lambda x, out: out * expit(-x),),  # 1 - out would be 0 from x = 37 on
+    # 1 - out would be 0 from x = 37 on
+    (lambda x, out: expit_slope(x) if is_recorded(x) else out * expit(-x),),
     samples=reals,
     edges=far,
     bad=lambda: [sample(np.ones(2) * 1j)],
@@ -118,10 +143,25 @@ def _logit_lowered(b: Any, x: Any) -> Any:
     return b.map("where", near, small, far)
 
 
+def _logit_slope_lowered(b: Any, x: Any) -> Any:
+    (x,) = b.floats(x)
+    one = b.constant(1, x.dtype)
+    return b.map("divide", one, b.map("multiply", x, b.map("subtract", one, x)))
+
+
+logit_slope = elementwise(
+    "logit_slope",
+    lambda x: 1 / (x * (1 - x)),
+    (lambda x, out: (2 * (x - 0.5) * out) * out,),
+    samples=within(0.1, 0.9),
+    edges=points(1e-100, 0.5, 1 - 1e-16),
+    doc="1 / (x·(1 - x)), the derivative of logit.",
+    lower=_logit_slope_lowered,
+)
 logit = elementwise(
     "logit",
     scipy_special("logit"),
-    (lambda x: 1 / (x * (1 - x)),),
+    (lambda x: logit_slope(x),),
     samples=within(0.1, 0.9),
     edges=points(1e-300, 0.5, 1 - 1e-16),
     doc="log(x / (1 - x)), the inverse of expit.",

@@ -20,6 +20,9 @@ class LiveFactor:
     def __init__(self, value: Any, alive: Any):
         self.value, self.alive = value, alive
 
+    def __neg__(self) -> LiveFactor:
+        return LiveFactor(-self.value, self.alive)
+
     def __rmul__(self, incoming: Any) -> Any:
         return within(incoming * self.value, self.alive)
 
@@ -27,3 +30,11 @@ class LiveFactor:
 def live(value: Any, alive: Any) -> Any:
     """The factor `value` in the lanes `alive`; a complex one keeps its zeros as numbers."""
     return value if value.dtype.kind == "c" else LiveFactor(value, plain(alive))
+
+
+def is_recorded(value: Any) -> bool:
+    """Whether a rule reads a Variable, so that what it makes of it may be differentiated again.
+
+    Where the short formula loses digits once it is differentiated, a rule then uses an op.
+    """
+    return hasattr(value, "__chainrule_record__")

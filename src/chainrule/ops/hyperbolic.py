@@ -9,6 +9,7 @@ import numpy as np
 from chainrule.core.op import Partials
 from chainrule.core.spec import Spec
 from chainrule.ops.define import elementwise, rules
+from chainrule.ops.factors import is_recorded
 from chainrule.ops.samples import holomorphic, points, within
 
 
@@ -69,9 +70,26 @@ def _arcsinh_slope(x: Any) -> Any:
     return 1 / np.hypot(1.0, x)
 
 
+# An op of its own: 1 - x·x would lose the digits of 1 - x next to 1, and differentiated as it
+# stands, (1 - x)(1 + x) has the slope (1 - x) - (1 + x), which is 0 from x = 1e-16 down.
+one_minus_square = elementwise(
+    "one_minus_square",
+    lambda x: (1 - x) * (1 + x),
+    (lambda x: -2 * x,),
+    samples=holomorphic,
+    edges=points(0.0, 1e-20, 1.0, -1 + 1e-15),
+    doc="1 - x², to full precision next to 1 too.",
+    lower=lambda b, x: b.map(
+        "multiply",
+        b.map("subtract", b.constant(1, x.dtype), x),
+        b.map("add", b.constant(1, x.dtype), x),
+    ),
+)
+
+
 def _arctanh_slope(x: Any) -> Any:
-    """1 / (1 - x²); 1 - x² would lose the digits of 1 - x next to 1."""
-    return 1 / (1 - x) / (1 + x)
+    """1 / (1 - x²)."""
+    return 1 / (one_minus_square(x) if is_recorded(x) else (1 - x) * (1 + x))
 
 
 arcsinh = elementwise(

@@ -76,16 +76,22 @@ def _stacked(name: str) -> Any:
 
     def call(a: Any) -> Any:
         one = _scipy(name)
-        if a.ndim == 2:
+        if a.size == 0:  # SciPy would raise, or answer in another shape
+            square(name, a)
+            found = np.array(a)
+        elif a.ndim == 2:
             found = one(a)
         else:
             flat = a.reshape(-1, *a.shape[-2:])
-            found = np.stack([one(m) for m in flat]).reshape(a.shape) if len(flat) else np.array(a)
+            found = np.stack([one(m) for m in flat]).reshape(a.shape)
         if np.iscomplexobj(found) and not np.iscomplexobj(a):
             raise ArgumentError(f"{name} of this real matrix is complex: use a.astype(complex).")
         return found.astype(inexact(a))
 
     return call
+
+
+EMPTY = [sample(np.zeros(shape)) for shape in ((0, 0), (2, 0, 0), (0, 2, 2))]
 
 
 def _rooted() -> list[Sample]:
@@ -95,6 +101,7 @@ def _rooted() -> list[Sample]:
         sample(matrices(2, 2) + np.eye(2)),
         sample(matrices(2, 2, dtype=complex) + 2 * np.eye(2)),
         sample(positive(2, 2, 2)),
+        *EMPTY,
     ]
 
 
@@ -132,6 +139,9 @@ def _solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     from scipy.linalg import solve_sylvester as scipy_solve
 
     shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], q.shape[:-2])
+    if 0 in (*shape, *q.shape[-2:]):
+        spec = _sylvester_spec(a, b, q)
+        return np.empty(spec.shape, spec.dtype)
     wide = [
         np.broadcast_to(m, (*shape, *m.shape[-2:])).reshape(-1, *m.shape[-2:]) for m in (a, b, q)
     ]
@@ -171,6 +181,9 @@ solve_sylvester = rules(
         sample(matrices(3, 3), matrices(2, 2), draw((3, 2), -2, 2)),
         sample(matrices(2, 2, dtype=complex), matrices(2, 2, dtype=complex), complexes((2, 2))),
         sample(matrices(2, 3, 3), matrices(2, 2), draw((3, 2), -2, 2)),
+        sample(np.zeros((0, 0)), matrices(2, 2), np.zeros((0, 2))),
+        sample(np.zeros((2, 0, 0)), np.zeros((0, 0)), np.zeros((0, 0))),
+        sample(np.zeros((0, 3, 3)), matrices(2, 2), draw((3, 2), -2, 2)),
     ],
     bad=lambda: [sample(np.eye(3), np.eye(2), np.ones((2, 2)))],
     spec=_sylvester_spec,

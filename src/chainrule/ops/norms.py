@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import perhaps, plain, within
-from chainrule.core.op import Sample, refuse_gradients, sample
+from chainrule.core.op import Op, Sample, refuse_gradients, sample
 from chainrule.errors import ArgumentError, LinearAlgebraError, ShapeError
-from chainrule.ops.define import composite, rules
+from chainrule.ops.define import composite, rules, same_shape, shaped_spec
+from chainrule.ops.factors import is_recorded
 from chainrule.ops.joining import as_array
 from chainrule.ops.linalg import inv, matrices
 from chainrule.ops.products import complexes
-from chainrule.ops.reductions import axes_of, expanded, reduction_spec
+from chainrule.ops.reductions import expanded, reduction_spec, strict_axes
 from chainrule.ops.samples import draw
 from chainrule.ops.singular_values import svd_factors
 
+MOST_OF_A_UNIT = 0.75  # of one component; from here the others are less than this one
 Axis = int | tuple[int, ...] | None
 
 
@@ -47,16 +49,49 @@ def _unit(x: Any, out: Any) -> Any:
 
 
 def _pull_euclidean(g: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
-    """g x / ‖x‖."""
+    """g x / ‖x‖, by an op of its own where it may be differentiated again."""
     out = expanded(out, x.shape, axis, keepdims)
-    return within(expanded(g, x.shape, axis, keepdims) * _unit(x, out), plain(out) != 0)
+    unit = unit_vector(x, axis=axis) if is_recorded(x) else _unit(x, out)
+    return within(expanded(g, x.shape, axis, keepdims) * unit, plain(out) != 0)
 
 
 def _push_euclidean(t: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
     """Re Σ x* ẋ / ‖x‖."""
-    unit = _unit(x, expanded(out, x.shape, axis, keepdims))
+    bare = not is_recorded(x)
+    unit = _unit(x, expanded(out, x.shape, axis, keepdims)) if bare else unit_vector(x, axis=axis)
     conjugated = np.conj(unit) if unit.dtype.kind == "c" else unit
     return within(_reduced(conjugated * t, axis, keepdims), plain(out) != 0)
+
+
+def _across(t: Any, x: Any, out: Any, axis: Axis) -> Any:
+    """(t − u Re Σ u* t) / ‖x‖ with u = x / ‖x‖: the part of t across x, in both modes.
+
+    Where one component u_k is most of u, 1 − u_k² would be lost.  So as much of x is taken from t
+    first as leaves nothing of t_k, which changes nothing in the part across x.
+    """
+    norm = euclidean_norm(x, axis=axis, keepdims=True)
+    dead = plain(norm) == 0
+    lead = np.abs(plain(out)) > MOST_OF_A_UNIT
+    if perhaps(lead):
+        pivot = np.sum(np.where(lead, np.abs(plain(x)), 0), axis=axis, keepdims=True)
+        ratio = x / _selected(pivot, pivot == 0, 1.0)
+        part = plain(_inner(plain(ratio), plain(t)))
+        t = t - ratio * np.sum(np.where(lead, part, 0), axis=axis, keepdims=True)
+    across = t - out * np.sum(_inner(out, t), axis=axis, keepdims=True)
+    return within(across / _selected(norm, dead, 1.0), ~dead)
+
+
+def _inner(x: Any, y: Any) -> Any:
+    """Re x* y."""
+    return np.real(np.conj(x) * y) if x.dtype.kind == "c" else x * y
+
+
+def _unit_lowered(b: Any, x: Any, axis: Axis) -> Any:
+    if x.dtype.kind != "f":
+        return None
+    norm = b.map("sqrt", b.reduce("sum", b.map("square", x), axis, True))
+    dead = b.map("equal", norm, b.constant(0, x.dtype))
+    return b.map("divide", x, b.map("where", dead, b.constant(1, x.dtype), norm))
 
 
 def _vectors() -> list[Sample]:
@@ -70,6 +105,15 @@ def _vectors() -> list[Sample]:
         sample(draw((3,), -2, 2).astype("f")),
         sample(draw((), 1, 2)),
     ]
+
+
+def _directions() -> list[Sample]:
+    x = draw((2, 3, 4), -2, 2)
+    return [
+        sample(x), sample(x, axis=1), sample(x, axis=(0, 2)), sample(x[0, 0].astype("f")),
+        sample(np.array([[1e3, 1.0], [1.0, -1e3]]), axis=1), sample(complexes((2, 3)), axis=0),
+        sample(np.array([-1e3j, 1.0, 2 + 1j])),
+    ]  # fmt: skip
 
 
 def _zero_vectors() -> list[Sample]:
@@ -95,6 +139,24 @@ euclidean_norm = rules(
         if x.dtype.kind == "f"
         else None
     ),
+)
+
+
+def _unit_vector(x: Any, axis: Axis = None) -> Any:
+    return _unit(x, _euclidean(x, axis, True))
+
+
+unit_vector: Op = rules(
+    "unit_vector",
+    _unit_vector,
+    reverse=(lambda g, x, out, axis: _across(g, x, out, axis),),
+    push=(_across,),
+    samples=_directions,
+    edges=_zero_vectors,
+    kinks=lambda x, axis: np.equal(_euclidean(x, axis, True), 0),
+    spec=shaped_spec(_unit_vector, same_shape),
+    doc="x / ‖x‖, 0 where x is: the derivative of euclidean_norm.",
+    lower=_unit_lowered,
 )
 
 
@@ -190,7 +252,7 @@ SUMS = {1: (0, np.max), -1: (0, np.min), np.inf: (1, np.max), -np.inf: (1, np.mi
 
 def _matrix_norm_of(x: Any, ord: Any, axis: tuple[int, int], keepdims: bool) -> Any:
     """The norm of matrices whose rows and columns lie along two axes."""
-    rows, columns = axes_of(x.ndim, axis)
+    rows, columns = strict_axes(x.ndim, axis)
     if ord in (None, "fro", "f"):
         return euclidean_norm(x, axis=(rows, columns), keepdims=keepdims)
     if ord in (1, 2, np.inf) and 0 in (x.shape[rows], x.shape[columns]):
@@ -223,7 +285,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     x = _inexact(x)
     if axis is None and ord is None:
         return euclidean_norm(x, axis=None, keepdims=keepdims)
-    axis = axes_of(x.ndim, axis if axis is None or isinstance(axis, tuple) else int(axis))
+    axis = strict_axes(x.ndim, axis if axis is None or isinstance(axis, tuple) else int(axis))
     if len(axis) == 1:
         return _vector_norm_of(x, ord, axis, keepdims)
     if len(axis) == 2:
@@ -275,7 +337,7 @@ norm = composite(
 def _vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     refuse_gradients(ord=ord)
     x = _inexact(x)
-    return _vector_norm_of(x, ord, axes_of(x.ndim, axis), keepdims)
+    return _vector_norm_of(x, ord, strict_axes(x.ndim, axis), keepdims)
 
 
 vector_norm = composite(

@@ -152,6 +152,7 @@ def _kept(ndim: int, summed: list[int]) -> list[int]:
 
 def _tensordot_first(g: Any, y: Any, axes: Any) -> Any:
     """g and y* summed over the axes that came from y, in the order of x."""
+    y = as_array(y)
     ndim = _partner_axes(g, y, axes)
     left, right = _summed(axes, ndim, y.ndim)
     mine = _kept(ndim, left)
@@ -166,6 +167,7 @@ def _tensordot_first(g: Any, y: Any, axes: Any) -> Any:
 
 def _tensordot_second(g: Any, x: Any, axes: Any) -> Any:
     """x* and g summed over the axes that came from x, in the order of y."""
+    x = as_array(x)
     ndim = _partner_axes(g, x, axes)
     left, right = _summed(axes, x.ndim, ndim)
     mine, others = _kept(ndim, right), _kept(x.ndim, left)

@@ -27,6 +27,7 @@ from chainrule.ops.reductions import (
     lane_size,
     lanes,
     reduced_shape,
+    strict_axes,
 )
 from chainrule.ops.statistics import mean
 from chainrule.ops.writing import put_along_axis
@@ -137,7 +138,7 @@ order_statistic = rules(
 
 def _median(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     x = as_array(x)
-    n = lane_size(x.shape, axis)
+    n = lane_size(x.shape, strict_axes(x.ndim, axis))
     if n == 0:
         return mean(x, axis=axis, keepdims=keepdims)
     middle = np.array([(n - 1) // 2, n // 2][: 2 - n % 2])
@@ -147,6 +148,7 @@ def _median(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 
 def _nanmedian(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     x = as_array(x)
+    strict_axes(x.ndim, axis)
     if not x.size:
         return mean(x, axis=axis, keepdims=keepdims)
     flat = lanes(x, axis)
@@ -270,7 +272,7 @@ def _quantiles(
     _check(x, plain(q), method)
     if skip_nan and not x.size:
         return mean(x, axis=axis, keepdims=keepdims)
-    flat = lanes(x, axis)
+    flat = lanes(x, strict_axes(x.ndim, axis))
     whole = q.dtype.kind in "iub"
     dtype = x.dtype if weak or whole else q.dtype
     levels = np.reshape(q.astype(np.float64) if whole else q, (-1,))

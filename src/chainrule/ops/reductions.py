@@ -25,8 +25,19 @@ Axis = int | tuple[int, ...] | None
 
 
 def axes_of(ndim: int, axis: Axis) -> tuple[int, ...]:
-    """The reduced axes, counted from the front."""
-    return tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim, "axis")
+    """The reduced axes, counted from the front.
+
+    A number has none, but axis 0 of it is let pass: NumPy's ufuncs reduce `np.sum(x, axis=0)` of a
+    vector along axis 0 once more.  What is stricter in NumPy calls `strict_axes` first.
+    """
+    if axis is None or (ndim == 0 and isinstance(axis, (int, np.integer)) and axis in (0, -1)):
+        return tuple(range(ndim))
+    return normalize_axis_tuple(axis, ndim, "axis")
+
+
+def strict_axes(ndim: int, axis: Axis) -> tuple[int, ...]:
+    """The reduced axes, counted from the front, of which a number has none."""
+    return axes_of(ndim, axis) if ndim or axis is None else normalize_axis_tuple(axis, 0, "axis")
 
 
 def lane_size(shape: tuple[int, ...], axis: Axis) -> int:

@@ -39,7 +39,16 @@ def _log_total(x: Any, axis: Axis) -> Any:
     """log Σ eˣ, the reduced axes kept; −∞ where every element is."""
     below, peak = _below_peak(x, axis)
     with np.errstate(divide="ignore"):
-        return np.log(np.sum(np.exp(below), axis=axis, keepdims=True)) + peak
+        out = np.log(np.sum(np.exp(below), axis=axis, keepdims=True)) + peak
+    return _principal(out) if out.dtype.kind == "c" else out
+
+
+def _principal(z: Any) -> Any:
+    """A complex logarithm, to which the imaginary part of a shift was added, back in (−π, π]."""
+    angle = np.imag(z)
+    turned = np.arctan2(np.sin(angle), np.cos(angle))
+    inside = np.abs(angle) <= np.pi
+    return np.where(inside, z, np.real(z) + z.dtype.type(1j) * turned)
 
 
 def _logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:

@@ -19,6 +19,7 @@ from chainrule.ops.samples import draw, holomorphic, joined, points, positives, 
 from chainrule.ops.special import in_double, refused, scipy_special
 
 NO_ORDER = "no closed form is known for the derivative of a Bessel function by its order"
+TINY = 1e-50  # below it SciPy's jv and iv underflow early, or are NaN
 FAR = 25.0  # from 25 + 2v² on, twenty terms of Hankel's series are exact to the last bit
 
 
@@ -53,6 +54,23 @@ def at_order(order: float, *values: float) -> Samples:
     return lambda: [sample(order, np.float64(v)) for v in values]
 
 
+def _near_zero(name: str) -> Function:
+    """SciPy's jv or iv; where only the first term (z/2)^v / Γ(v+1) counts, that, not 0 or NaN."""
+    function, rgamma = scipy_special(name), scipy_special("rgamma")
+
+    def call(v: Any, z: Any) -> Any:
+        out = function(v, z)
+        tiny = (np.abs(z) < TINY) & (np.asarray(v) >= 0) & np.not_equal(z, 0)
+        if not np.any(tiny):
+            return out
+        half = np.where(tiny, z, 1) / 2
+        first = np.where(tiny, half, 1) ** np.where(tiny, v, 0) * rgamma(v + 1.0)
+        return np.where(tiny, first, out).astype(out.dtype)[()]
+
+    call.__name__ = name
+    return call
+
+
 def bessel(name: str, below: float, above: float, samples: Samples, edges: Samples) -> Op:
     """A Bessel function f(v, z) with ∂f/∂z = below·f(v−1, z) + above·f(v+1, z)."""
 
@@ -62,7 +80,7 @@ def bessel(name: str, below: float, above: float, samples: Samples, edges: Sampl
 
     op = elementwise(
         name,
-        scipy_special(name),
+        _near_zero(name) if name in ("jv", "iv") else scipy_special(name),
         (refused(name, "the order", NO_ORDER), slope),
         inputs=("v", "z"),
         samples=samples,

@@ -14,6 +14,7 @@ from chainrule.ops.samples import draw, joined, points, positives, reals, within
 from chainrule.ops.special import in_double, refused, scipy_special
 from chainrule.ops.special_bessel import spherical_in, spherical_jn, whole_order
 
+FAR_EXP = 800.0  # from here on exp(x)/x is infinite too
 _exprel = scipy_special("exprel")
 _ellipk, _elliprd = scipy_special("ellipk"), scipy_special("elliprd")
 _hyp2f1 = scipy_special("hyp2f1")
@@ -91,7 +92,8 @@ def _exprel_derivative(x: Any, order: int) -> Any:
     """
     upward = _exprel(x)
     for n in range(1, order + 1):
-        upward = (np.exp(x) - n * upward) / x
+        step = (np.exp(x) - n * upward) / x
+        upward = np.where(x > FAR_EXP, np.inf, step)  # where ∞ would be taken from ∞
     small = np.clip(np.abs(x), 0.0, 3.0 + order)
     rising, falling, power, product = 0.0, 0.0, 1.0, 1 / (order + 1)
     for k in range(40 + 3 * order):

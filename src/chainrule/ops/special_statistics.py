@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import factorial
+from math import factorial, log
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,13 @@ import numpy as np
 from chainrule.core.masked import plain
 from chainrule.core.op import sample
 from chainrule.ops.define import elementwise
+from chainrule.ops.factors import is_recorded
 from chainrule.ops.samples import draw, pairs_within, point_pairs, points, positives
 from chainrule.ops.special import in_double, polynomial, scipy_special
 from chainrule.ops.special_integrals import exprel_derivative
+from chainrule.ops.trigonometric import direction
 
+LEAST_RATIO = 1e-300  # below it x/y begins to lose digits
 positive_pairs = pairs_within((0.2, 3.0), (0.2, 3.0))
 
 # ---- entropies ----------------------------------------------------------------------------------
@@ -44,9 +47,51 @@ def _close(x: Any, y: Any) -> Any:
     return np.abs(plain(x) - plain(y)) < 0.5 * plain(y)
 
 
+@in_double
 def _log_ratio(x: Any, y: Any) -> Any:
-    """log(x/y), to full precision also where x ≈ y."""
-    return np.where(_close(x, y), np.log1p((x - y) / y), np.log(x / y))
+    """log(x/y), to full precision also where x ≈ y, and where x/y is no normal number."""
+    ratio = x / y
+    out = np.where(_close(x, y), np.log1p((x - y) / y), np.log(ratio))
+    if np.min(ratio, initial=1.0) > LEAST_RATIO and np.max(ratio, initial=1.0) < 1 / LEAST_RATIO:
+        return out
+    far = (ratio < LEAST_RATIO) | (ratio > 1 / LEAST_RATIO)
+    return np.where(far, np.log(x) - np.log(y), out)
+
+
+def _log_ratio_lowered(b: Any, x: Any, y: Any) -> Any:
+    """As `_log_ratio`."""
+    x, y = b.floats(x, y)
+    change = b.map("subtract", x, y)
+    half = b.map("multiply", b.constant(0.5, x.dtype), y)
+    close = b.map("less", b.map("absolute", change), half)
+    near = b.maths("log1p", b.map("divide", change, y))
+    least, power = (LEAST_RATIO, 540) if x.dtype == np.float64 else (1e-37, 80)
+    ratio = b.map("divide", x, y)
+    low = b.map("less", ratio, b.constant(least, x.dtype))
+    high = b.map("greater", ratio, b.constant(1 / least, x.dtype))
+
+    def choose(if_low: float, if_high: float, otherwise: float) -> Any:
+        """Two divisions by powers of 2 cost less than a second logarithm."""
+        rest = b.map("where", high, *(b.constant(n, x.dtype) for n in (if_high, otherwise)))
+        return b.map("where", low, b.constant(if_low, x.dtype), rest)
+
+    up, down = choose(2.0**power, 2.0**-power, 1.0), choose(2.0**-power, 2.0**power, 1.0)
+    scaled = b.map("divide", b.map("multiply", x, up), b.map("multiply", y, down))
+    shift = 2 * power * log(2)
+    apart = b.map("add", b.maths("log", scaled), choose(-shift, shift, 0.0))
+    return b.map("where", close, near, apart)
+
+
+# An op of its own: its derivatives 1/x and −1/y do not pass through x/y, which may overflow.
+log_ratio = elementwise(
+    "log_ratio",
+    _log_ratio,
+    ("1 / x", lambda y: -1 / y),
+    samples=positive_pairs,
+    edges=point_pairs((1.0, 1.0), (1e-300, 1.0), (1e-200, 1e200), (1e200, 1e-200)),
+    doc="log(x/y) for positive x and y, the derivative of kl_div by x.",
+    lower=_log_ratio_lowered,
+)
 
 
 def _no_mass(x: Any, y: Any) -> Any:
@@ -59,6 +104,11 @@ def _rel_entr_by_y(x: Any, y: Any) -> Any:
     return -x / np.where(_no_mass(x, y), 1.0, y)
 
 
+def _kl_div_by_x(x: Any, y: Any) -> Any:
+    """log(x/y), by an op of its own where it may be differentiated again."""
+    return log_ratio(x, y) if is_recorded(x) or is_recorded(y) else _log_ratio(x, y)
+
+
 def _kl_div_by_y(x: Any, y: Any) -> Any:
     """1 − x/y, as (y − x)/y where x ≈ y."""
     return np.where(_close(x, y), (y - x) / y, 1 + _rel_entr_by_y(x, y))
@@ -68,11 +118,7 @@ def _relative_lowered(b: Any, x: Any, y: Any, balanced: bool) -> Any:
     """x log(x/y), − x + y where `balanced`; at x = 0 what is left of it, below that infinite."""
     x, y = b.floats(x, y)
     zero = b.constant(0, x.dtype)
-    change = b.map("subtract", x, y)
-    half = b.map("multiply", b.constant(0.5, x.dtype), y)
-    close = b.map("less", b.map("absolute", change), half)
-    near, far = b.maths("log1p", b.map("divide", change, y)), b.maths("log", b.map("divide", x, y))
-    inside = b.map("multiply", x, b.map("where", close, near, far))
+    inside = b.map("multiply", x, _log_ratio_lowered(b, x, y))
     if balanced:
         inside = b.map("add", b.map("subtract", inside, x), y)
     positive = [b.map("greater", a, zero) for a in (x, y)]
@@ -86,7 +132,7 @@ def _relative_lowered(b: Any, x: Any, y: Any, balanced: bool) -> Any:
 rel_entr = elementwise(
     "rel_entr",
     scipy_special("rel_entr"),
-    (lambda x, y: _log_ratio(x, y) + 1, _rel_entr_by_y),
+    (lambda x, y: _kl_div_by_x(x, y) + 1, _rel_entr_by_y),
     samples=positive_pairs,
     edges=point_pairs((1.0, 1.0), (1e-300, 1.0), (1.0, 1e-300)),
     doc="x log(x/y), 0 where x = 0.",
@@ -95,7 +141,7 @@ rel_entr = elementwise(
 kl_div = elementwise(
     "kl_div",
     scipy_special("kl_div"),
-    (_log_ratio, _kl_div_by_y),
+    (_kl_div_by_x, _kl_div_by_y),
     samples=positive_pairs,
     edges=point_pairs((1.0, 1.0), (1e-300, 1.0), (1.0, 1e-300)),
     doc="x log(x/y) − x + y, y where x = 0.",
@@ -143,12 +189,19 @@ def _pseudo_huber_by_delta(delta: Any, r: Any) -> Any:
     return excess * (excess / h)
 
 
+def _pseudo_clip(delta: Any, r: Any) -> Any:
+    """The smaller one times the larger over the hypotenuse: the other quotient may underflow."""
+    swap = np.abs(r) < np.abs(delta)
+    small, large = np.where(swap, r, delta), np.where(swap, delta, r)
+    return small * (large / _hypotenuse(delta, r))
+
+
 pseudo_clip = elementwise(
     "pseudo_clip",
-    lambda delta, r: delta * (r / _hypotenuse(delta, r)),
+    _pseudo_clip,
     (
-        lambda delta, r: (r / _hypotenuse(delta, r)) ** 3,
-        lambda delta, r: (delta / _hypotenuse(delta, r)) ** 3,
+        lambda delta, r: direction(delta, r, which=1) ** 3,
+        lambda delta, r: direction(delta, r, which=0) ** 3,
     ),
     inputs=("delta", "r"),
     samples=pairs_within((0.6, 1.2), (-2.5, 2.5)),

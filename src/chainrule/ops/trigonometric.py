@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.masked import plain
 from chainrule.core.op import Op, Sample, sample
 from chainrule.ops.define import composite, elementwise
-from chainrule.ops.factors import live
-from chainrule.ops.hyperbolic import sech_squared
+from chainrule.ops.factors import is_recorded, live
+from chainrule.ops.hyperbolic import one_minus_square, sech_squared
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw, holomorphic, pairs, point_pairs, points, reals, within
 
@@ -30,8 +31,8 @@ def _tan_slope(x: Any) -> Any:
 
 
 def _arcsin_slope(x: Any) -> Any:
-    """1 / √(1 - x²); 1 - x² would lose the digits of 1 - x next to 1."""
-    return 1 / (np.sqrt(1 - x) * np.sqrt(1 + x))
+    """1 / √(1 - x²)."""
+    return 1 / np.sqrt(one_minus_square(x) if is_recorded(x) else (1 - x) * (1 + x))
 
 
 sin = elementwise(
@@ -53,10 +54,24 @@ arccos = elementwise(
     samples=inside_one,
     edges=points(0.0, 1 - 1e-15),
 )
+# The slope of arctan is an op of its own: far out (1 + x²)² overflows before x divides by it.
+arctan_slope = elementwise(
+    "arctan_slope",
+    lambda x: 1 / (1 + x * x),
+    (lambda x, out: -2 * (x * out) * out,),
+    samples=within(-2.0, 2.0, complex_too=True),
+    edges=points(-1e100, 0.0, 1e100),
+    doc="1 / (1 + x²), the derivative of arctan.",
+    lower=lambda b, x: b.map(
+        "divide",
+        b.constant(1, x.dtype),
+        b.map("add", b.constant(1, x.dtype), b.map("multiply", x, x)),
+    ),
+)
 arctan = elementwise(
     "arctan",
     np.arctan,
-    (lambda x: 1 / (1 + x * x),),
+    (lambda x: arctan_slope(x) if is_recorded(x) else 1 / (1 + x * x),),
     samples=within(-2.0, 2.0, complex_too=True),
     edges=points(-np.inf, -1e200, 0.0, 1e200),
 )
@@ -93,10 +108,106 @@ def _hypot_lowered(b: Any, x: Any, y: Any) -> Any:
     return b.map("where", endless, infinity, found)
 
 
+def _over_hypot(b: Any, x: Any, y: Any, which: int, power: int) -> Any:
+    """As `_over` of hypot(x, y)."""
+    x, y = b.floats(x, y)
+    distance = _hypot_lowered(b, x, y)
+    zero, one = b.constant(0, x.dtype), b.constant(1, x.dtype)
+    origin = b.map("equal", distance, zero)
+    safe = b.map("where", origin, one, distance)
+    quotient = b.map("divide", (x, y)[which], safe)
+    quotient = quotient if power == 1 else b.map("divide", quotient, safe)
+    return b.map("where", origin, zero, quotient)
+
+
+def _off_origin(value: Any, x: Any, y: Any) -> Any:
+    return live(value, np.logical_not(_at_origin(plain(x), plain(y))))
+
+
+def _distance(x: Any, y: Any) -> Any:
+    """hypot(x, y), and 1 at the origin, so that it can be divided by."""
+    return np.hypot(x, np.where(_at_origin(plain(x), plain(y)), 1, y))
+
+
+def _direction_by(by: int) -> Any:
+    """y² / hypot³ of x by x, −x·y / hypot³ of x by y.
+
+    The quotient x / hypot, differentiated as it stands, leaves the first one as a difference.
+    """
+
+    def partial(x: Any, y: Any, which: int) -> Any:
+        distance, other = _distance(x, y), direction(x, y, which=1 - which)
+        if which == by:
+            return _off_origin(other * (other / distance), x, y)
+        return _off_origin(-(direction(x, y, which=which) * other) / distance, x, y)
+
+    return partial
+
+
+def _inversion_by(by: int) -> Any:
+    """(y − x)(y + x) / hypot⁴ of x by x, −2·x·y / hypot⁴ of x by y."""
+
+    def partial(x: Any, y: Any, which: int) -> Any:
+        d = _distance(x, y)
+        if which == by:
+            this, other = (x, y) if which == 0 else (y, x)
+            return _off_origin(((other - this) / d) * ((other + this) / d) / d / d, x, y)
+        product = direction(x, y, which=0) * direction(x, y, which=1)
+        return _off_origin(-2 * product / d / d, x, y)
+
+    return partial
+
+
+def _both(samples: Any) -> Any:
+    """The samples, of the first coordinate and of the second."""
+    return lambda: [sample(*s.args, which=k) for s in samples() for k in (0, 1)]
+
+
+direction: Op = elementwise(
+    "direction",
+    lambda x, y, which=0: _over((x, y)[which], np.hypot(x, y), 1).value,
+    (_direction_by(0), _direction_by(1)),
+    inputs=("x", "y"),
+    samples=_both(pairs),
+    edges=_both(around_the_plane),
+    kinks=lambda x, y, which: _at_origin(x, y),
+    doc="x / hypot(x, y), or y over it, 0 at the origin: the derivatives of hypot.",
+    lower=lambda b, x, y, which: _over_hypot(b, x, y, which, 1),
+)
+inversion = elementwise(
+    "inversion",
+    lambda x, y, which=0: _over((x, y)[which], np.hypot(x, y), 2).value,
+    (_inversion_by(0), _inversion_by(1)),
+    inputs=("x", "y"),
+    samples=_both(pairs),
+    edges=_both(point_pairs((0.0, 0.0), (0.0, 1.0), (1e200, 1e200), (1e-100, 1e-100))),
+    kinks=lambda x, y, which: _at_origin(x, y),
+    doc="x / (x² + y²), or y over it, 0 at the origin: the derivatives of arctan2.",
+    lower=lambda b, x, y, which: _over_hypot(b, x, y, which, 2),
+)
+
+
+def _hypot_slope(x: Any, y: Any, out: Any, which: int) -> Any:
+    """x / out or y / out, by an op of its own where it may be differentiated again."""
+    if is_recorded(x) or is_recorded(y):
+        return live(direction(x, y, which=which), np.not_equal(plain(out), 0))
+    return _over((x, y)[which], out, 1)
+
+
+def _arctan2_slope(x: Any, y: Any, which: int) -> Any:
+    """x / (x² + y²) or y over it, by an op of its own where it may be differentiated again."""
+    if is_recorded(x) or is_recorded(y):
+        return _off_origin(inversion(x, y, which=which), x, y)
+    return _over((x, y)[which], np.hypot(x, y), 2)
+
+
 hypot = elementwise(
     "hypot",
     np.hypot,
-    (lambda x, out: _over(x, out, 1), lambda y, out: _over(y, out, 1)),
+    (
+        lambda x, y, out: _hypot_slope(x, y, out, 0),
+        lambda x, y, out: _hypot_slope(x, y, out, 1),
+    ),
     samples=pairs,
     edges=around_the_plane,
     bad=_unequal_shapes,
@@ -106,7 +217,7 @@ hypot = elementwise(
 arctan2 = elementwise(
     "arctan2",
     np.arctan2,
-    (lambda y, x: _over(x, np.hypot(x, y), 2), lambda y, x: _over(-y, np.hypot(x, y), 2)),
+    (lambda y, x: _arctan2_slope(x, y, 0), lambda y, x: -_arctan2_slope(x, y, 1)),
     inputs=("y", "x"),
     samples=pairs,
     edges=point_pairs((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1e200, 1e200), (0.0, 1e200)),
