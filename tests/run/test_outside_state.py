@@ -72,7 +72,7 @@ def same(ours, plain):
 
 
 def verdict(kind, script, prepare=lambda f: f):
-    """"same", "plain" (with a warning) or "refused"; else what went wrong, and in which call."""
+    """ "same", "plain" (with a warning) or "refused"; else what went wrong, and in which call."""
     expected, _ = played(kind, script, prepare)
     found, heard = played(kind, script, lambda f: cr.compile(prepare(f)))
     for n, (plain, ours) in enumerate(zip(expected, found, strict=True)):
