@@ -2,7 +2,8 @@
 
 A kind is a function that gives `f, change` or, where f has an effect, `f, change, log`.
 `change(n)` puts the state into its n-th form, for n = 0, 1, 2, and is called with 0 before the
-first call of f; `log()` is what has happened so far.  A kind that has something to tidy up is a generator.
+first call of f; `log()` is what has happened so far.  A kind that has something to tidy up is a
+generator.
 """
 
 from collections.abc import Callable
