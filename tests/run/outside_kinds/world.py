@@ -4,7 +4,6 @@ import json
 import os
 import random
 import secrets
-import sys
 import tempfile
 import time
 import uuid
@@ -194,20 +193,28 @@ def numpy_shuffle():
     return f, lambda n: None
 
 
+def moved(clock):
+    """A clock once it has moved on, so that no two readings are the same."""
+    start = now = clock()
+    while now == start:
+        now = clock()
+    return now
+
+
 @kind(fresh=True)
 def clock():
-    return lambda x: x * time.perf_counter_ns(), lambda n: None
+    return lambda x: x * moved(time.perf_counter_ns), lambda n: None
 
 
 @kind(fresh=True)
 def clock_by_time():
-    return lambda x: x + time.time_ns() % 10**12, lambda n: None
+    return lambda x: x + moved(time.time_ns) % 10**12, lambda n: None
 
 
 @kind(fresh=True)
 def clock_by_datetime():
     def f(x):
-        now = datetime.now()
+        now = moved(datetime.now)
         return x + (now.second * 10**6 + now.microsecond)
 
     return f, lambda n: None
@@ -249,16 +256,6 @@ def identity_of_an_outside_object():
     boxes, state = [object(), object()], [None]
     change = lambda n: state.__setitem__(0, boxes[n % 2])
     return lambda x: x * 2 if id(state[0]) == id(boxes[1]) else x, change
-
-
-@kind
-def reference_count():
-    state, more = [0.0], []
-
-    def change(n):
-        more[:] = [state] * n
-
-    return lambda x: x * 2 if sys.getrefcount(state) > sys.getrefcount(more) else x * 3, change
 
 
 @kind
