@@ -18,7 +18,7 @@ from chainrule.errors import MutationError
 from chainrule.record.state import user_frame
 
 SMALL = 4096  # bytes up to which a copy is cheaper than a hash
-SHORT = 1 << 15  # bytes up to which Python's own hash takes no longer, and needs no LLVM
+SHORT = 24 << 10  # bytes up to which Python's own hash takes no longer, and needs no LLVM
 
 
 class Whole:
