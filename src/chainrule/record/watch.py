@@ -7,30 +7,40 @@ compared when it is used.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from chainrule.core.late import late
 from chainrule.core.node import Line, Node
 from chainrule.errors import MutationError
 from chainrule.record.state import user_frame
 
-SMALL = 4096  # bytes up to which a copy is cheaper than a checksum
-COLUMNS = 1024
+SMALL = 4096  # bytes up to which a copy is cheaper than a hash
+SHORT = 24 << 10  # bytes up to which Python's own hash takes no longer, and needs no LLVM
+
+
+class Whole:
+    """Where the hash of a large array lives: to the right, as it is machine code."""
+
+    digest = late("chainrule.run.fingerprint", "digest", static=True)
 
 
 def fingerprint(array: np.ndarray) -> Any:
-    """Bytes that change whenever the array's content does (short arrays: the content itself)."""
+    """What changes whenever the content, the shape or the type of an array does.
+
+    Short arrays are their own content.  Which hash a longer one has depends on its size alone, so
+    that two fingerprints can be compared whenever they were taken.
+    """
+    form = array.shape, array.strides, array.dtype
     if array.nbytes <= SMALL:
-        return array.tobytes()
-    turned = array.T if array.flags.f_contiguous else array  # which is not copied
-    flat = np.ascontiguousarray(turned).reshape(-1).view(np.uint8)
-    words = flat[: flat.size // (8 * COLUMNS) * 8 * COLUMNS].view(np.uint64).reshape(-1, COLUMNS)
-    # Column sums read the array once at memory speed, and a permutation changes almost all.
-    sums = words.sum(axis=0, dtype=np.uint64)
-    return zlib.crc32(flat[words.nbytes :].tobytes(), zlib.crc32(sums.tobytes())), int(sums[0])
+        return array.tobytes(), form
+    if array.nbytes <= SHORT:
+        return hash(array.tobytes()), form
+    # In the order in which it lies in memory it is not copied.
+    turned = array.T if array.flags.f_contiguous else array
+    return Whole.digest(np.ascontiguousarray(turned).reshape(-1).view(np.uint8)), form
 
 
 class Watch:
