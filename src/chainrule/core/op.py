@@ -27,6 +27,9 @@ result depends on; elementwise and selecting ops need none.
 
 `commutes` of an op with two inputs: f(x, y) and f(y, x) are the same bits.
 
+`picked` says how the op is written on arrays that a mask has picked (`core.picked`); True of an op
+recorded as others: it turns no size into a number unless by `count_of`.
+
 `symbol` is how mathematics writes the op, for pictures: + of add; most ops have only their name.
 
 `usually` of an op recorded as others (`expand`): called with so many arguments and no keyword, it
@@ -48,6 +51,7 @@ from chainrule.core.parts import OBJECT
 from chainrule.errors import ArgumentError, DetachError, GraphError
 
 if TYPE_CHECKING:
+    from chainrule.core.picked import OnPicked
     from chainrule.core.rule import Rule
 
 Function = Callable[..., Any]
@@ -172,6 +176,7 @@ class Op:
     reach: Function | None = None
     lower: Function | str | None = None
     commutes: bool = False
+    picked: OnPicked | bool = False
     symbol: str = ""
     doc: str = ""
     rules: dict[Any, Rule] = field(init=False, default_factory=dict)

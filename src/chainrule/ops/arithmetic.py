@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.op import Op, sample
+from chainrule.core.picked import LANES
 from chainrule.ops.define import ZERO, Gate, composite, elementwise, elementwise_spec, linear
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw, holomorphic, pairs_within, point_pairs, points, within
@@ -307,5 +308,6 @@ identity = linear(
     samples=holomorphic,
     spec=elementwise_spec(lambda x: x),
     doc="The value itself, as a node of its own for an inner derivative.",
+    picked=LANES,
     lower=lambda b, x: x,
 )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from chainrule.core.op import Op, Rules, Sample, Samples, register, sample
+from chainrule.core.picked import Picked, reducing
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec
 from chainrule.errors import DTypeError
@@ -40,7 +41,9 @@ def lane_size(shape: tuple[int, ...], axis: Axis) -> int:
 def kept_shape(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
     """The shape with its reduced axes left as size one."""
     gone = axes_of(len(shape), axis)
-    return tuple(1 if i in gone else n for i, n in enumerate(shape))
+    kept = tuple(1 if i in gone else n for i, n in enumerate(shape))
+    on = type(shape) is Picked and shape.axis not in gone
+    return shape.along(kept, shape.axis) if on else kept
 
 
 def reduced_shape(shape: tuple[int, ...], axis: Axis, keepdims: bool) -> tuple[int, ...]:
@@ -241,6 +244,7 @@ sum = maskable(
     numpy=(np.sum,), bad=bad_axes,
     doc="The sum over axes; lanes outside `where` carry structural zeros.",
     lower=folded_by("sum"),
+    picked=reducing(lambda dtype: 0),
     symbol="Σ",
 )  # fmt: skip
 
@@ -306,6 +310,7 @@ prod = maskable(
     neutral=lambda attrs: 1,
     doc="The product over axes; its derivative holds for any number of zeros.",
     lower=folded_by("prod"),
+    picked=reducing(lambda dtype: 1),
     symbol="Π",
 )
 
@@ -343,6 +348,7 @@ any_of = maskable(
     bad=bad_axes,
     neutral=lambda attrs: 0,
     lower=folded_by("any"),
+    picked=reducing(lambda dtype: 0),
 )
 all_of = maskable(
     "all",
@@ -353,6 +359,7 @@ all_of = maskable(
     bad=bad_axes,
     neutral=lambda attrs: 1,
     lower=folded_by("all"),
+    picked=reducing(lambda dtype: 1),
 )
 count_nonzero = rules(
     "count_nonzero",
@@ -362,6 +369,7 @@ count_nonzero = rules(
     numpy=(np.count_nonzero,),
     bad=bad_axes,
     spec=reduction_spec(_count_nonzero),
+    picked=reducing(lambda dtype: 0),
     lower=lambda b, x, axis, keepdims: b.reduce(
         "sum", b.astype(b.astype(x, np.bool_), np.int64), axis, keepdims
     ),

@@ -13,6 +13,7 @@ from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.define import ZERO, composite, elementwise, rules
 from chainrule.ops.indexing import scatter
 from chainrule.ops.joining import as_array
+from chainrule.ops.picking import ALL_EQUAL, MEAN, count_of
 from chainrule.ops.reductions import (
     Axis,
     axes_of,
@@ -39,7 +40,7 @@ def _mean(
 
 def _spread_mean(g: Any, x_spec: Any, axis: Axis, keepdims: bool) -> Any:
     """Every element gets 1/n of its mean's adjoint."""
-    return spread(g / lane_size(x_spec.shape, axis), x_spec, axis, keepdims)
+    return spread(g / count_of(x_spec, axis, g.dtype), x_spec, axis, keepdims)
 
 
 def how_many(x: Any, axis: Axis, keepdims: bool, mask: Any) -> Any:
@@ -50,7 +51,7 @@ def how_many(x: Any, axis: Axis, keepdims: bool, mask: Any) -> Any:
 
 def _as_if_all_counted(x: Any, mask: Any, attrs: dict[str, Any]) -> Any:
     """x so that its mean over all elements is that over those the mask counts."""
-    return x * (lane_size(x.shape, attrs["axis"]) / how_many(x, attrs["axis"], True, mask))
+    return x * (count_of(x, attrs["axis"], x.dtype) / how_many(x, attrs["axis"], True, mask))
 
 
 def _mean_samples() -> list[Sample]:
@@ -79,6 +80,7 @@ mean = maskable(
     numpy=(np.mean,),
     bad=bad_axes,
     scaled=_as_if_all_counted,
+    picked=MEAN,
     lower=_mean_lowered,
 )
 
@@ -118,7 +120,8 @@ def _var(
     total = sum(squared_size(x - centre), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     lost = freedom(ddof, correction)
     if where is True:
-        return total / max(lane_size(x.shape, axis) - lost, 0)
+        left = count_of(x, axis, total.dtype) - lost
+        return total / (np.maximum(left, 0) if hasattr(left, "dtype") else max(left, 0))
     return total / np.maximum(how_many(total, axis, keepdims, mask_for(x, where)) - lost, 0)
 
 
@@ -151,7 +154,7 @@ def _level() -> list[Sample]:
 
 var = composite(
     "var", _var, samples=_spread_samples, edges=_level, numpy=(np.var,), bad=bad_axes,
-    doc="The mean of |x − mean|² (divided by n − ddof).",
+    doc="The mean of |x − mean|² (divided by n − ddof).", picked=True,
 )  # fmt: skip
 
 
@@ -189,6 +192,7 @@ all_equal = rules(
     spec=reduction_spec(_all_equal),
     doc="Whether all elements along axes are the same: where a standard deviation has its kink.",
     lower=_all_equal_lowered,
+    picked=ALL_EQUAL,
 )
 
 
@@ -242,7 +246,7 @@ def spread_of(square: Any, x: Any, axis: Axis, keepdims: bool, mask: Any) -> Any
 
 std = composite(
     "std", _std, samples=lambda: [s for s in _spread_samples() if s.attrs.get("axis") != ()],
-    edges=_level, numpy=(np.std,), bad=bad_axes,
+    edges=_level, numpy=(np.std,), bad=bad_axes, picked=True,
     doc="The standard deviation; its derivative is 0 where all elements are equal.",
 )  # fmt: skip
 

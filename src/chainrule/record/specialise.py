@@ -8,14 +8,18 @@ twice to tell these apart, and to find what differs though it should not: random
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.graph import Graph
+from chainrule.core.masked import Masked
 from chainrule.core.node import Node, make_leaf
+from chainrule.core.op import OPS
+from chainrule.core.picked import UNKNOWN, OnPicked, Picked, picked_operands
+from chainrule.core.rule import rule_for
 from chainrule.errors import CompileError
 from chainrule.record.trace import Trace
 from chainrule.record.variable import Variable
@@ -23,10 +27,14 @@ from chainrule.record.variable import Variable
 
 @dataclass(frozen=True)
 class Guard:
-    """A value that Python code has read: while it is the same, so is the path taken."""
+    """A value that Python code has read: while it is the same, so is the path taken.
+
+    One that is there only because the shape of a node depends on it has that node as its `of`.
+    """
 
     node: Node
     value: Any
+    of: Node | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,25 @@ class Recording:
     live: dict[Node, np.ndarray]
     constants: dict[Node, np.ndarray]
     variables: tuple[tuple[Variable, Node], ...]  # of outside, as constants; and their nodes then
+
+
+@dataclass
+class Picks:
+    """What one mask has picked: the recorded `count`, the nodes, and whether code has read it."""
+
+    count: Variable
+    of: list[Node]
+    read: bool = False
+
+    @staticmethod
+    def by(mask: Node, at: Node, axis: int) -> Picks:
+        """The count of the lanes in a mask that picks `at` along an axis."""
+        op, size = OPS["count_nonzero"], np.int64(at.shape[axis])
+        count = Node(
+            rule_for(op, (False,)), (), (), dict(op.attrs), (), size.dtype, at.code, at.lasti,
+            (mask,),
+        )  # fmt: skip
+        return Picks(Variable(size, count), [])
 
 
 class GuardedTrace(Trace):
@@ -52,9 +79,46 @@ class GuardedTrace(Trace):
         self.reads: dict[Node, Any] = {}
         self.arrays: dict[int, tuple[Node, np.ndarray]] = {}
         self.variables: dict[Node, Variable] = {}
+        self.counts: dict[Node, Picks] = {}  # by mask
 
     def read(self, variable: Variable) -> None:
         self.reads.setdefault(self.node_of(variable), np.array(variable._value))
+
+    def noted(self, node: Node, value: Any) -> Node:
+        """A node just recorded; where a mask has picked it, its shape says so."""
+        rule, met = node.op.picked, picked_operands(node)
+        by_mask = isinstance(rule, OnPicked) and rule.mask is not None
+        if met or by_mask:
+            axis = rule.axis(node) if isinstance(rule, OnPicked) else UNKNOWN
+            if axis == UNKNOWN:
+                self.counted(met)
+            elif axis is not None:
+                shape = self._picked(node, rule.mask(node), axis) if by_mask else met[0]
+                node.shape = node.shape if shape is None else shape.along(node.shape, axis)
+        return super().noted(node, value)
+
+    def _picked(self, node: Node, mask: Node, axis: int) -> Picked | None:
+        """The shape of what a mask has picked just now; None of one lane or none, which broadcast
+        and reduce unlike several."""
+        picks = self.counts.get(mask)
+        if picks is None:
+            picks = self.counts[mask] = Picks.by(mask, node, axis)
+        picks.of.append(node)
+        if picks.count._value < 2:
+            return None
+        return Picked.by(node.shape, axis, mask, picks.count)
+
+    def recorded(self, seed: Any) -> Any:
+        """A seed as a Variable of no history: what comes of it is recorded, with its shapes."""
+        if seed is None or isinstance(seed, (Variable, Masked)):
+            return seed
+        leaf = Variable(seed, self.operand(np.array(seed)))
+        return OPS["stop_gradient"](leaf)
+
+    def counted(self, shapes: Iterable[Picked]) -> None:
+        """Code that may act on how many were picked has met arrays of these shapes."""
+        for shape in shapes:
+            self.counts[shape.mask].read = True
 
     def leaf_for(self, value: Any, name: str, bare: bool) -> Any:
         """Integers stay what they are: sizes, axes, counts.  They belong to the form of a call."""
@@ -111,6 +175,10 @@ def specialised(
     guards = tuple(
         Guard(node, value) for node, value in first.reads.items() if node not in constants
     )
+    for picks in first.counts.values():
+        count = picks.count
+        whose = [None] if picks.read else picks.of
+        guards += tuple(Guard(count.node, np.array(count._value), of) for of in whose)
     variables = tuple((v, node) for node, v in first.variables.items())
     return Recording(graph, guards, live, constants, variables)
 

@@ -17,6 +17,7 @@ from chainrule.errors import ArgumentError, ChainruleError, CompileError
 from chainrule.lower.build import Program
 from chainrule.lower.tape.taping import taped
 from chainrule.lower.values.array import NotLoweredError
+from chainrule.optimise.masked import without_counts
 from chainrule.optimise.passes import optimised
 from chainrule.record.bindings import PLAIN, Outside
 from chainrule.record.outside import watch
@@ -50,8 +51,9 @@ class Variant:
         self.recording = recording
         self.objects = objects  # among the arguments, as they were
         self.contents = contents  # of arrays outside
-        guards = [g.node for g in recording.guards]
-        self.optimised = optimised(recording.graph, guards, recording.constants, reassociate)
+        graph, guards = without_counts(recording.graph, recording.guards)
+        nodes = [g.node for g in guards]
+        self.optimised = optimised(graph, nodes, recording.constants, reassociate)
         graph = self.optimised.graph
         routines = exported if usual else None
         self.program = Program(graph, self.optimised.constants, usual, routines)
@@ -59,7 +61,7 @@ class Variant:
         live = {n: recording.live[n] for n in graph.captured if n in recording.live}
         self.live = list(live.values())
         self.live_forms = [(n.shape, n.dtype) for n in live]
-        self.expected = [g.value for g in recording.guards]
+        self.expected = [g.value for g in guards]
         self.expected += [np.array(False) for _ in (*self.program.forbidden, *self.program.rare)]
         self.count = len(recording.graph.outputs)
         self.run = Executable(self.program)
