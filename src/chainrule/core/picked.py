@@ -8,14 +8,13 @@ count, and the graph holds for a mask of any count.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from chainrule.core.node import Node
+from chainrule.core.node import Node
 
 UNKNOWN = -1  # in place of an axis: the op cannot be written on whole arrays
 
@@ -96,6 +95,17 @@ def picked_operands(node: Node) -> list[Any]:
     return found
 
 
+def picked_among(values: Iterable[Any]) -> list[Picked]:
+    """The picked shapes of Variables, also of those in lists."""
+    found: list[Picked] = []
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            found += picked_among(value)
+        elif type(shape := getattr(getattr(value, "node", None), "shape", None)) is Picked:
+            found.append(shape)
+    return found
+
+
 # -- ops that work lane by lane ----------------------------------------------------------------
 
 
@@ -128,7 +138,7 @@ def aligned(b: Any, x: Any, kept: Kept, place: int) -> Any:
     axis = place + len(shape)
     if axis < 0:
         return x
-    if shape[axis] != 1 or not hasattr(x, "op"):
+    if shape[axis] != 1 or not isinstance(x, Node):
         return None
     more = kept.mask.ndim - 1
     return b.reshape(x, (*shape[:axis], *(1,) * more, *shape[axis:])) if more else x

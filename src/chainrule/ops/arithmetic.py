@@ -176,6 +176,7 @@ float_power = composite(
     samples=pairs_within((0.3, 2.0), (-2.0, 2.0), complex_too=True),
     numpy=(np.float_power,),
     doc="x to the power of y in float64 at least.",
+    picked=True,
 )
 square = elementwise(
     "square",

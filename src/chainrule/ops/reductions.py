@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from chainrule.core.op import Op, Rules, Sample, Samples, register, sample
-from chainrule.core.picked import Picked, reducing
+from chainrule.core.picked import Picked, reducing, shape_of
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec
 from chainrule.errors import DTypeError
@@ -134,7 +134,7 @@ def mask_for(x: Any, mask: Any) -> Any:
     mask = as_array(mask)
     if mask.dtype != bool:
         raise DTypeError(f"where= takes booleans, not {mask.dtype.name}")
-    return np.broadcast_to(mask, x.shape)
+    return np.broadcast_to(mask, shape_of(x))
 
 
 def maskable(name: str, forward: Any, derivative: Any, samples: Samples, **fields: Any) -> Op:

@@ -220,7 +220,7 @@ logsumexp = rules(
     spec=reduction_spec(_logsumexp),
     reach=_rows,
     doc="log Σ eˣ over axes.",
-    picked=reducing(lowest, some=True),
+    picked=reducing(lowest),
     lower=_logsumexp_lowered,
 )
 softmax = rules(

@@ -8,6 +8,7 @@ import numpy as np
 
 from chainrule.core.masked import plain
 from chainrule.core.op import Linear, Sample, first_recorded, refuse_gradients, sample
+from chainrule.core.picked import shape_of
 from chainrule.core.slot import Slot
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.define import ZERO, composite, elementwise, rules
@@ -275,10 +276,14 @@ def _average(
     x = as_array(x)
     if weights is None:
         out = mean(x, axis=axis, keepdims=keepdims)
-        total = np.full(out.shape, lane_size(x.shape, axis), out.dtype)[()]
-        return (out, total) if returned else out
+        if not returned:
+            return out
+        total = count_of(x, axis, out.dtype)
+        if hasattr(total, "dtype"):
+            return out, np.broadcast_to(total, out.shape)
+        return out, np.full(out.shape, total, out.dtype)[()]
     weights = _weights_on(as_array(weights), x.shape, axis)
-    total = np.sum(np.broadcast_to(weights, x.shape), axis=axis, keepdims=keepdims)
+    total = np.sum(np.broadcast_to(weights, shape_of(x)), axis=axis, keepdims=keepdims)
     if np.any(plain(total) == 0):
         raise ArgumentError("the weights of an average sum to zero: it is not defined")
     out = np.sum(x * weights, axis=axis, keepdims=keepdims) / total
@@ -300,6 +305,7 @@ average = composite(
     _average,
     samples=_average_samples,
     numpy=(np.average,),
+    picked=True,
     bad=lambda: [
         sample(np.ones((2, 3)), None, np.ones(3)),
         sample(np.ones((2, 3)), 0, np.ones(3)),
