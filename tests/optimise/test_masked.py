@@ -61,7 +61,7 @@ EVERYWHERE = {
     "truths": lambda x, y, m: np.sum(x[m] > y[m]) * np.sum(x * y),
     "centred": lambda x, y, m: np.sum((x[m] - np.mean(y[m])) ** 2 * y[m]),
     "average": lambda x, y, m: np.average(x[m], weights=y[m] ** 2 + 1.0),
-    "two masks": lambda x, y, m: np.sum(x[m] ** 2) - np.sum(y[~m] ** 3) + np.sum(x[y > 0.2]),
+    "two masks": lambda x, y, m: np.sum(x[m] ** 2) - np.sum(y[~m] ** 3) + np.sum(x[m | (y > 0.2)]),
     "written": written,
     "added to": added_to,
     "set to": set_to,
@@ -221,6 +221,8 @@ X, Y = np.array([1.0, -2.0, 3.0, 4.0, -5.0]), np.array([0.5, 1.5, 2.5])
         lambda x: np.sum(x[x > 0][1:]),
         lambda x: np.sum(x[x > 0] * Y),  # fits three, by chance
         lambda x: np.sum(x[x > 0] * x[x < 2]),
+        lambda x: (x[x > 0] * Y, np.sum(x))[1],  # of no use, but it raises for other counts
+        lambda x: (x[x > 0] * x[x < 2], np.sum(x))[1],
         lambda x: np.sum(np.sort(x[x > 0])),
         lambda x: np.sum(np.broadcast_to(x[0], (3,)) * x[x > 0]),
         lambda x: np.sum(x[x > 0].reshape(3, 1)),

@@ -8,7 +8,7 @@ count, and the graph holds for a mask of any count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +95,32 @@ def picked_operands(node: Node) -> list[Any]:
     return found
 
 
+def one_mask(shapes: Sequence[Picked]) -> bool:
+    """Whether these were all picked by one mask, be it computed repeatedly."""
+    return all(_same(s.mask, shapes[0].mask) for s in shapes[1:])
+
+
+def _same(a: Node, b: Node, most: int = 1000) -> bool:
+    """Whether two nodes do the same with the same arrays; False if that takes long to tell."""
+    pairs: list[tuple[Any, Any]] = [(a, b)]
+    while pairs:
+        x, y = pairs.pop()
+        most -= 1
+        if x is y:
+            continue
+        if not isinstance(x, Node):
+            if type(x) is not type(y) or isinstance(x, np.ndarray) or x != y:
+                return False
+            continue
+        if most < 0 or not isinstance(y, Node) or x.is_leaf or y.is_leaf or x.op is not y.op:
+            return False
+        left, right = (*(x.args or ()), *x.attrs.values()), (*(y.args or ()), *y.attrs.values())
+        if len(left) != len(right):
+            return False
+        pairs.extend(zip(left, right, strict=True))
+    return True
+
+
 def picked_among(values: Iterable[Any]) -> list[Picked]:
     """The picked shapes of Variables, also of those in lists."""
     found: list[Picked] = []
@@ -111,9 +137,13 @@ def picked_among(values: Iterable[Any]) -> list[Picked]:
 
 def _lanes_axis(node: Node) -> int | None:
     """The axis that every picked operand has in common, counted from the last."""
-    found = {s.axis - len(s) for s in picked_operands(node)}
-    axis = found.pop() + len(node.shape)
-    return UNKNOWN if found or axis < 0 else axis
+    place, *others = {s.axis - len(s) for s in picked_operands(node)}
+    for argument in node.args or ():
+        shape = np.shape(argument) if not hasattr(argument, "shape") else argument.shape
+        # What is as long as the picked array by chance is so for this count alone.
+        if type(shape) is not Picked and len(shape) >= -place and shape[place] != 1:
+            return UNKNOWN
+    return UNKNOWN if others else place + len(node.shape)
 
 
 def _lanes_whole(b: Any, node: Node, *operands: Any) -> Node | None:

@@ -322,6 +322,8 @@ SOFTMAX = OnPicked(_row_axis, _softmax_whole)
 def _product_axis(node: Node) -> int | None:
     x, y = (a.shape for a in node.args)  # type: ignore[union-attr]
     on = [type(s) is Picked for s in (x, y)]
+    if all(on) and len(x) == len(y) == 1:
+        return None
     if len(x) > 2 or len(y) > 2 or any(s.mask.ndim > 1 for s in picked_operands(node)):
         return UNKNOWN
     summed = x.axis == len(x) - 1 if on[0] else y.axis == max(len(y) - 2, 0)

@@ -53,9 +53,11 @@ def without_counts(graph: Graph, guards: Sequence[Guard]) -> tuple[Graph, list[G
     if all(g.of is None for g in guards):
         return graph, list(guards)
     counts = {g.node: _mask_of(g.of) for g in guards if g.of is not None}
+    picks = [g.of for g in guards if g.of is not None]
     fixed = [counts[g.node] for g in guards if g.of is None and g.node in counts]
+    fixed += [_mask_of(n) for n in picks if type(n.shape) is not Picked]
     every = with_outputs(graph, [g.node for g in guards])
-    found = dense_picks(every, [m for m in fixed if m is not None])
+    found = dense_picks(every, [m for m in fixed if m is not None], picks)
     left, kept = [], len(graph.outputs)
     for guard, node in zip(guards, found.graph.outputs[kept:], strict=True):
         mask = None if guard.of is None else _mask_of(guard.of)
@@ -71,9 +73,12 @@ def _mask_of(node: Node) -> Node | None:
     return rule.mask(node) if isinstance(rule, OnPicked) and rule.mask is not None else None
 
 
-def dense_picks(graph: Graph, fixed: Iterable[Node] = ()) -> Whole:
-    """The graph with picked arrays kept whole, except those picked by masks that are `fixed`."""
-    masks = _masks(graph)
+def dense_picks(graph: Graph, fixed: Iterable[Node] = (), picks: Iterable[Node] = ()) -> Whole:
+    """The graph with picked arrays kept whole, except those picked by masks that are `fixed`.
+
+    Among the `picks` may be some that the graph does not need.
+    """
+    masks = _masks([*graph.nodes, *picks])
     shared = Sweep(with_outputs(graph, masks), {}, (), key_of)
     found = shared.run().graph
     stands: dict[Node, Node] = {n: shared.replaced.get(id(n), n) for n in graph.nodes}
@@ -91,10 +96,10 @@ def dense_picks(graph: Graph, fixed: Iterable[Node] = ()) -> Whole:
     return Whole(walk.graph(graph), nodes, converted, tuple(walk.needed.values()))
 
 
-def _masks(graph: Graph) -> list[Node]:
+def _masks(nodes: Iterable[Node]) -> list[Node]:
     """The masks that pick anything, or of whose picks a shape is handed on."""
     found: dict[Node, None] = {}
-    for node in graph.nodes:
+    for node in nodes:
         if type(node.shape) is Picked:
             found[node.shape.mask] = None
         found.update(dict.fromkeys(s.mask for s in picked_operands(node)))

@@ -18,7 +18,7 @@ from chainrule.core.graph import Graph
 from chainrule.core.masked import Masked
 from chainrule.core.node import Node, make_leaf
 from chainrule.core.op import OPS
-from chainrule.core.picked import UNKNOWN, OnPicked, Picked, picked_operands
+from chainrule.core.picked import UNKNOWN, OnPicked, Picked, one_mask, picked_operands
 from chainrule.core.rule import rule_for
 from chainrule.errors import CompileError
 from chainrule.record.trace import Trace
@@ -90,7 +90,7 @@ class GuardedTrace(Trace):
         by_mask = isinstance(rule, OnPicked) and rule.mask is not None
         if met or by_mask:
             axis = rule.axis(node) if isinstance(rule, OnPicked) else UNKNOWN
-            if axis == UNKNOWN:
+            if axis == UNKNOWN or not one_mask(met):
                 self.counted(met)
             elif axis is not None:
                 shape = self._picked(node, rule.mask(node), axis) if by_mask else met[0]
