@@ -152,7 +152,7 @@ def _lanes_whole(b: Any, node: Node, *operands: Any) -> Node | None:
     args = [aligned(b, o, kept, place) for o in operands]
     if any(a is None for a in args):
         return None
-    return b.op(node.op, *args, **node.attrs)  # type: ignore[no-any-return]
+    return b.op(node.op, *args, **node.attrs)
 
 
 def aligned(b: Any, x: Any, kept: Kept, place: int) -> Any:
@@ -228,14 +228,14 @@ def reducing(neutral: Callable[[Any], Any], some: bool = False) -> OnPicked:
         gone = gone_axes(x.ndim, node.attrs["axis"])
         axes = None if node.attrs["axis"] is None else x.axes(gone)
         if x.axis not in gone:
-            return b.op(node.op, x.node, **{**node.attrs, "axis": axes})  # type: ignore[no-any-return]
+            return b.op(node.op, x.node, **{**node.attrs, "axis": axes})
         value = neutral(x.node.dtype)
         if value is None:
             return None
         if some and node.attrs.get("initial") is None:
             b.some(x.mask)
         attrs = {**node.attrs, "axis": axes, "keepdims": False}
-        return b.reshape(b.op(node.op, filled(b, x, value), **attrs), node.shape)  # type: ignore[no-any-return]
+        return b.reshape(b.op(node.op, filled(b, x, value), **attrs), node.shape)
 
     return OnPicked(reduced_axis, whole)
 

@@ -187,15 +187,17 @@ class _Walk:
             self.kept[a] if self._is_kept(a) else self._argument(a) for a in node.args or ()
         ]
         found = rule.whole(self, node, *operands)
-        shape = node.shape
-        on = type(shape) is Picked and self.stands[shape.mask] in self.allowed
-        expected = self.whole_shape(shape) if on else tuple(shape)
+        shape, whole = node.shape, None
+        if isinstance(shape, Picked) and self.stands[shape.mask] in self.allowed:
+            whole = self.whole_shape(shape)
+            kept = self.mask(shape), shape.axis
+        expected = tuple(shape) if whole is None else whole
         if found is None or (found.shape, found.dtype) != (expected, node.dtype):
             return None
-        if on:
-            self.kept[node] = Kept(found, self.mask(shape), shape.axis)
-        else:
+        if whole is None:
             self.made[node] = found
+        else:
+            self.kept[node] = Kept(found, *kept)
         return found
 
     def graph(self, old: Graph) -> Graph:
