@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.picked import shape_of
+
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
@@ -62,6 +64,8 @@ def within(value: Any, alive: Any) -> Any:
         return masked(value.value, value.alive & alive)
     if value.shape != alive.shape:  # one of them is constant along a broadcast axis
         shape = np.broadcast_shapes(value.shape, alive.shape)
+        for known in (shape_of(value), shape_of(alive)):
+            shape = known if known == shape else shape  # one that says where it was picked
         value, alive = np.broadcast_to(value, shape), np.broadcast_to(alive, shape)
     return masked(value, alive)
 

@@ -27,6 +27,9 @@ result depends on; elementwise and selecting ops need none.
 
 `commutes` of an op with two inputs: f(x, y) and f(y, x) are the same bits.
 
+`picked` says how the op is written on arrays that a mask has picked (`core.picked`); True of an op
+recorded as others: it turns no size into a number unless by `count_of`.
+
 `symbol` is how mathematics writes the op, for pictures: + of add; most ops have only their name.
 
 `by_value` of inputs (whatever has shape and dtype) and attrs: whether the shape of the result
@@ -52,6 +55,7 @@ from chainrule.core.parts import OBJECT
 from chainrule.errors import ArgumentError, DetachError, GraphError
 
 if TYPE_CHECKING:
+    from chainrule.core.picked import OnPicked
     from chainrule.core.rule import Rule
 
 Function = Callable[..., Any]
@@ -178,6 +182,7 @@ class Op:
     lower: Function | str | None = None
     sizes: Function | None = None
     commutes: bool = False
+    picked: OnPicked | bool = False
     symbol: str = ""
     doc: str = ""
     rules: dict[Any, Rule] = field(init=False, default_factory=dict)

@@ -85,6 +85,9 @@ class Call:
     def pull(self, seeds: Sequence[Any], record: bool = False) -> list[Any]:
         """Per input the adjoint when the outputs have adjoints `seeds` (None: zero)."""
         adjoints: dict[Node, Any] = {}
+        tracing = current.get().tracing
+        if tracing is not None and tracing.guarded and tracing.counts:
+            seeds = [tracing.recorded(s) for s in seeds]
         for out, seed in zip(self.outputs, seeds, strict=True):
             if isinstance(out, Variable) and seed is not None:
                 have = adjoints.get(out.node)

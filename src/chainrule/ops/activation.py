@@ -32,6 +32,7 @@ relu = composite(
     samples=reals,
     edges=points(0.0),
     doc="maximum(x, 0); at 0 its derivative is 0.",
+    picked=True,
 )
 
 
@@ -78,6 +79,7 @@ elu = composite(
     samples=_with_attr("alpha", 0.5, 2.0),
     edges=points(-800.0, 0.0, 800.0),
     doc="x above 0, α·(exp(x) - 1) below.",
+    picked=True,
 )
 silu = composite(
     "silu",
@@ -85,6 +87,7 @@ silu = composite(
     samples=reals,
     edges=far,
     doc="x·expit(x), also called swish.",
+    picked=True,
 )
 
 gelu = composite(
@@ -93,4 +96,5 @@ gelu = composite(
     samples=reals,
     edges=far,
     doc="x·Φ(x), Φ the normal distribution function (exact, not the approximation by tanh).",
+    picked=True,
 )

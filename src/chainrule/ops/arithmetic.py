@@ -9,6 +9,7 @@ import numpy as np
 
 from chainrule.core.masked import plain
 from chainrule.core.op import Op, sample
+from chainrule.core.picked import LANES
 from chainrule.ops.define import ZERO, Gate, composite, elementwise, elementwise_spec, linear
 from chainrule.ops.factors import is_recorded
 from chainrule.ops.joining import as_array
@@ -183,6 +184,7 @@ float_power = composite(
     samples=pairs_within((0.3, 2.0), (-2.0, 2.0), complex_too=True),
     numpy=(np.float_power,),
     doc="x to the power of y in float64 at least.",
+    picked=True,
 )
 square = elementwise(
     "square",
@@ -323,5 +325,6 @@ identity = linear(
     samples=holomorphic,
     spec=elementwise_spec(lambda x: x),
     doc="The value itself, as a node of its own for an inner derivative.",
+    picked=LANES,
     lower=lambda b, x: x,
 )

@@ -21,6 +21,7 @@ from chainrule.core.op import (
     Samples,
     register,
 )
+from chainrule.core.picked import LANES
 from chainrule.core.spec import Spec, broadcast_shapes, dummy
 from chainrule.errors import UnsupportedError
 
@@ -57,6 +58,7 @@ def elementwise(
         inputs = NAMES[: getattr(forward, "nin", None) or len(partials)]  # type: ignore[arg-type]
     derivative = partials if partials in (ZERO, NOT_WRITTEN) else Partials(tuple(partials))  # type: ignore[arg-type]
     fields.setdefault("numpy", (forward,) if isinstance(forward, np.ufunc) else ())
+    fields.setdefault("picked", LANES)
     fields.setdefault("lower", name)  # where the compiler knows a scalar function of that name
     spec = elementwise_spec(forward)
     return register(Op(name, forward, inputs, derivative, spec, samples, **fields))  # type: ignore[arg-type]

@@ -128,6 +128,7 @@ sigmoid = composite(
     edges=far,
     bad=lambda: [sample(np.ones(2) * 1j)],
     doc="Another name of expit, recorded as that.",
+    picked=True,
 )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from chainrule.core.masked import gated, perhaps, plain, unmasked
 from chainrule.core.op import Op, Rules, Sample, sample
+from chainrule.core.picked import highest, lowest, reducing, shape_of
 from chainrule.ops.define import ZERO, composite, rules
 from chainrule.ops.reductions import (
     Axis,
@@ -31,7 +32,7 @@ def shares(
 ) -> Any:
     """Per element its part in the extremum: booleans, or equal fractions where there are ties."""
     x, out = plain(x), plain(out)
-    best = expanded(out, x.shape, axis, keepdims)
+    best = expanded(out, shape_of(x), axis, keepdims)
     hit = x == best
     if not skip_nan and perhaps(np.isnan(best)):
         hit = hit | (np.isnan(x) & np.isnan(best))
@@ -50,7 +51,7 @@ def _extremum(forward: Callable[..., Any], skip_nan: bool, **fields: Any) -> Op:
     def pull(g: Any, x: Any, out: Any, axis: Axis, keepdims: bool, initial: Any) -> Any:
         """g times the share of each element"""
         weights = shares(x, out, axis, keepdims, initial, skip_nan)
-        return gated(expanded(g, x.shape, axis, keepdims), weights)
+        return gated(expanded(g, shape_of(x), axis, keepdims), weights)
 
     def push(t: Any, x: Any, out: Any, axis: Axis, keepdims: bool, initial: Any) -> Any:
         """Σ t · share"""
@@ -137,8 +138,14 @@ def _nanmin(
     return np.nanmin(x, axis=axis, keepdims=keepdims, where=where, **given)
 
 
-largest = _extremum(_max, False, numpy=(np.max, np.amax), edges=_ties, lower=folded_by("max"))
-smallest = _extremum(_min, False, numpy=(np.min, np.amin), edges=_ties, lower=folded_by("min"))
+largest = _extremum(
+    _max, False, numpy=(np.max, np.amax), edges=_ties, lower=folded_by("max"),
+    picked=reducing(lowest, some=True),
+)  # fmt: skip
+smallest = _extremum(
+    _min, False, numpy=(np.min, np.amin), edges=_ties, lower=folded_by("min"),
+    picked=reducing(highest, some=True),
+)  # fmt: skip
 
 
 def _known_lowered(function: str, neutral: float) -> Any:
@@ -181,7 +188,9 @@ def _level() -> list[Sample]:
     return [sample(np.ones(3)), sample(np.array([[2.0, 0.0, 2.0], [1.0, 1.0, 1.0]]), axis=1)]
 
 
-ptp = composite("ptp", _ptp, samples=_ptp_samples, numpy=(np.ptp,), edges=_level, bad=bad_axes)
+ptp = composite(
+    "ptp", _ptp, samples=_ptp_samples, numpy=(np.ptp,), edges=_level, bad=bad_axes, picked=True
+)
 
 
 # -- where the extremum is ---------------------------------------------------------------------

@@ -23,6 +23,7 @@ from chainrule.errors import DTypeError
 from chainrule.ops.define import linear
 from chainrule.ops.index import Template, fill_index, split_index
 from chainrule.ops.joining import as_array
+from chainrule.ops.picking import EMBEDDED, PART, READ, SCATTERED, WRITTEN
 from chainrule.ops.samples import draw
 from chainrule.ops.structure import refuse_loss
 
@@ -129,6 +130,7 @@ getitem = linear(
     variant=_getitem_variant,
     doc="x[index] for a basic index, `template`; an index with arrays is recorded as `gather`.",
     lower=lambda b, x, template: b.getitem(x, template),
+    picked=PART,
     symbol="x[i]",
 )
 
@@ -154,6 +156,7 @@ embed = linear(
     spec=lambda x, template, shape: Spec(shape, x.dtype),
     doc="Zeros of `shape` in which x stands at a basic index: the transpose of x[index].",
     lower=lambda b, x, template, shape: b.embed(x, template, shape),
+    picked=EMBEDDED,
 )
 
 
@@ -277,6 +280,7 @@ gather = linear(
     by_value=_picks,
     doc="x[index] for an index with arrays: `template` holds its static part.",
     lower=lambda b, x, *arrays, template: b.gather(x, arrays, template),
+    picked=READ,
     symbol="x[i]",
 )
 
@@ -310,6 +314,7 @@ scatter = linear(
     spec=lambda g, *arrays, template, shape: Spec(shape, g.dtype),
     doc="Zeros of `shape` to which g is added at the index: the transpose of `gather`.",
     lower=lambda b, g, *arrays, template, shape: b.scatter(g, arrays, template, shape),
+    picked=SCATTERED,
 )
 
 
@@ -338,7 +343,8 @@ def _pull_setitem_at(
         read = gather(g, *arrays, template=template)
         into = _with_axes(read, xs_spec[1])
         traced = first_recorded(arrays) is not None
-        if traced or np.count_nonzero(overwritten) < prod(into.shape):
+        once = len(arrays) == 1 and arrays[0].dtype == bool  # a mask names no lane twice
+        if not once and (traced or np.count_nonzero(overwritten) < prod(into.shape)):
             last = _last_writes(g.shape, read.shape, template, arrays)
             into = within(into, np.reshape(last, into.shape))
     return [rest, into, *[None] * len(arrays)]
@@ -383,4 +389,5 @@ setitem_at = linear(
     spec=_written_spec,
     doc="A copy of x in which x[index] = value, for an index with arrays; the last write wins.",
     lower=lambda b, x, value, *arrays, template: b.setitem_at(x, value, arrays, template),
+    picked=WRITTEN,
 )

@@ -130,7 +130,9 @@ def _no_such_axis() -> list[Sample]:
     return [sample(_holed(), axis=3)]
 
 
-nansum = composite("nansum", _over_numbers(sum), samples=_reduced, numpy=(np.nansum,), bad=bad_axes)
+nansum = composite(
+    "nansum", _over_numbers(sum), samples=_reduced, numpy=(np.nansum,), bad=bad_axes, picked=True
+)
 nanprod = composite(
     "nanprod", _over_numbers(prod), samples=_reduced, numpy=(np.nanprod,), bad=bad_axes
 )
@@ -140,7 +142,9 @@ nancumsum = composite(
 nancumprod = composite(
     "nancumprod", _nancumprod, samples=_running, numpy=(np.nancumprod,), bad=_no_such_axis
 )
-nanmean = composite("nanmean", _nanmean, samples=_reduced, numpy=(np.nanmean,), bad=bad_axes)
+nanmean = composite(
+    "nanmean", _nanmean, samples=_reduced, numpy=(np.nanmean,), bad=bad_axes, picked=True
+)
 nanvar = composite("nanvar", _nanvar, samples=_with_ddof, numpy=(np.nanvar,), bad=bad_axes)
 nanstd = composite(
     "nanstd", _nanstd, samples=_with_ddof, edges=_level, numpy=(np.nanstd,), bad=bad_axes

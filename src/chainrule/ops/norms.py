@@ -11,11 +11,13 @@ import numpy as np
 
 from chainrule.core.masked import perhaps, plain, within
 from chainrule.core.op import Op, Sample, refuse_gradients, sample
+from chainrule.core.picked import reducing, shape_of
 from chainrule.errors import ArgumentError, LinearAlgebraError, ShapeError
 from chainrule.ops.define import composite, rules, same_shape, shaped_spec
 from chainrule.ops.factors import is_recorded
 from chainrule.ops.joining import as_array
 from chainrule.ops.linalg import inv, matrices
+from chainrule.ops.picking import UNIT_VECTOR
 from chainrule.ops.products import complexes
 from chainrule.ops.reductions import expanded, reduction_spec, strict_axes
 from chainrule.ops.samples import draw
@@ -45,20 +47,20 @@ def _euclidean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 def _unit(x: Any, out: Any) -> Any:
     """x / ‖x‖, and 0 where ‖x‖ = 0."""
     dead = plain(out) == 0
-    return _selected(x, np.broadcast_to(dead, x.shape), 0.0) / _selected(out, dead, 1.0)
+    return _selected(x, np.broadcast_to(dead, shape_of(x)), 0.0) / _selected(out, dead, 1.0)
 
 
 def _pull_euclidean(g: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
     """g x / ‖x‖, by an op of its own where it may be differentiated again."""
-    out = expanded(out, x.shape, axis, keepdims)
+    out = expanded(out, shape_of(x), axis, keepdims)
     unit = unit_vector(x, axis=axis) if is_recorded(x) else _unit(x, out)
-    return within(expanded(g, x.shape, axis, keepdims) * unit, plain(out) != 0)
+    return within(expanded(g, shape_of(x), axis, keepdims) * unit, plain(out) != 0)
 
 
 def _push_euclidean(t: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
     """Re Σ x* ẋ / ‖x‖."""
     bare = not is_recorded(x)
-    unit = _unit(x, expanded(out, x.shape, axis, keepdims)) if bare else unit_vector(x, axis=axis)
+    unit = _unit(x, expanded(out, shape_of(x), axis, keepdims)) if bare else unit_vector(x, axis=axis)
     conjugated = np.conj(unit) if unit.dtype.kind == "c" else unit
     return within(_reduced(conjugated * t, axis, keepdims), plain(out) != 0)
 
@@ -133,6 +135,7 @@ euclidean_norm = rules(
     edges=_zero_vectors,
     kinks=lambda x, axis, keepdims: np.equal(_euclidean(x, axis, keepdims), 0),
     spec=reduction_spec(_euclidean),
+    picked=reducing(lambda dtype: 0),
     doc="The square root of the sum of |x|².",
     lower=lambda b, x, axis, keepdims: (
         b.map("sqrt", b.reduce("sum", b.map("square", x), axis, keepdims))
@@ -157,6 +160,7 @@ unit_vector: Op = rules(
     spec=shaped_spec(_unit_vector, same_shape),
     doc="x / ‖x‖, 0 where x is: the derivative of euclidean_norm.",
     lower=_unit_lowered,
+    picked=UNIT_VECTOR,
 )
 
 
@@ -171,7 +175,7 @@ def _power_norm(x: Any, ord: float, axis: Axis = None, keepdims: bool = False) -
 def _power_unit(x: Any, out: Any, ord: float) -> tuple[Any, Any]:
     """sign(x) (|x| / ‖x‖)^(p−1), and the lanes in which it is not 0 by the kink rule."""
     dead = (plain(x) == 0) | (plain(out) == 0)
-    alive = np.broadcast_to(~dead, x.shape)
+    alive = np.broadcast_to(~dead, shape_of(x))
     x = _selected(x, ~alive, 1.0)
     size, out = np.abs(x), _selected(out, plain(out) == 0, 1.0)
     return x / size * (size / out) ** (ord - 1), alive
@@ -179,13 +183,13 @@ def _power_unit(x: Any, out: Any, ord: float) -> tuple[Any, Any]:
 
 def _pull_power_norm(g: Any, x: Any, out: Any, ord: float, axis: Axis, keepdims: bool) -> Any:
     """g sign(x) (|x| / ‖x‖)^(p−1)."""
-    unit, alive = _power_unit(x, expanded(out, x.shape, axis, keepdims), ord)
-    return within(expanded(g, x.shape, axis, keepdims) * unit, alive)
+    unit, alive = _power_unit(x, expanded(out, shape_of(x), axis, keepdims), ord)
+    return within(expanded(g, shape_of(x), axis, keepdims) * unit, alive)
 
 
 def _push_power_norm(t: Any, x: Any, out: Any, ord: float, axis: Axis, keepdims: bool) -> Any:
     """Re Σ sign(x)* (|x| / ‖x‖)^(p−1) ẋ."""
-    unit, alive = _power_unit(x, expanded(out, x.shape, axis, keepdims), ord)
+    unit, alive = _power_unit(x, expanded(out, shape_of(x), axis, keepdims), ord)
     conjugated = np.conj(unit) if unit.dtype.kind == "c" else unit
     return _reduced(_selected(conjugated * t, ~alive, 0.0), axis, keepdims)
 
@@ -330,6 +334,7 @@ norm = composite(
         sample(np.ones(3), axis=(0.5,)),
     ],
     numpy=(np.linalg.norm,),
+    picked=True,
     doc="np.linalg.norm, with every ord.",
 )
 
@@ -352,6 +357,7 @@ vector_norm = composite(
     edges=lambda: [sample(np.zeros((2, 2)))],
     bad=lambda: [sample(np.ones(3), axis=1), sample(np.ones((2, 3)), axis=(0, 2))],
     numpy=(np.linalg.vector_norm,),
+    picked=True,
 )
 matrix_norm = composite(
     "matrix_norm",

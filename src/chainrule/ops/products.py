@@ -15,6 +15,7 @@ from chainrule.core.spec import Spec, broadcast_shapes
 from chainrule.errors import ShapeError
 from chainrule.ops.define import composite, multilinear
 from chainrule.ops.joining import as_array
+from chainrule.ops.picking import PRODUCT
 from chainrule.ops.samples import draw
 
 
@@ -121,6 +122,7 @@ matmul = multilinear(
     numpy=(np.matmul, np.linalg.matmul),
     reference=np.matmul,
     lower=lambda b, x, y: b.matmul(x, y),
+    picked=PRODUCT,
     symbol="@",
 )
 
@@ -255,6 +257,7 @@ dot = composite(
     ),
     bad=lambda: [sample(np.ones(3), np.ones(4)), sample(np.ones((2, 2, 3)), np.ones((2, 2)))],
     numpy=(np.dot,),
+    picked=True,
 )
 
 
@@ -282,6 +285,7 @@ vdot = composite(
     samples=pairs_of([((2, 3), (3, 2)), ((3,), (3,)), ((), ()), ((0,), (0,))]),
     bad=lambda: [sample(np.ones((2, 3)), np.ones(5))],
     numpy=(np.vdot,),
+    picked=True,
     doc="The sum of conj(a)·b over all elements.",
 )
 outer = composite(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from chainrule.core.op import Op, Rules, Sample, Samples, register, sample
+from chainrule.core.picked import Picked, reducing, shape_of
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec
 from chainrule.errors import DTypeError
@@ -51,7 +52,9 @@ def lane_size(shape: tuple[int, ...], axis: Axis) -> int:
 def kept_shape(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
     """The shape with its reduced axes left as size one."""
     gone = axes_of(len(shape), axis)
-    return tuple(1 if i in gone else n for i, n in enumerate(shape))
+    kept = tuple(1 if i in gone else n for i, n in enumerate(shape))
+    on = type(shape) is Picked and shape.axis not in gone
+    return shape.along(kept, shape.axis) if on else kept
 
 
 def reduced_shape(shape: tuple[int, ...], axis: Axis, keepdims: bool) -> tuple[int, ...]:
@@ -142,7 +145,7 @@ def mask_for(x: Any, mask: Any) -> Any:
     mask = as_array(mask)
     if mask.dtype != bool:
         raise DTypeError(f"where= takes booleans, not {mask.dtype.name}")
-    return np.broadcast_to(mask, x.shape)
+    return np.broadcast_to(mask, shape_of(x))
 
 
 def maskable(name: str, forward: Any, derivative: Any, samples: Samples, **fields: Any) -> Op:
@@ -252,6 +255,7 @@ sum = maskable(
     numpy=(np.sum,), bad=bad_axes,
     doc="The sum over axes; lanes outside `where` carry structural zeros.",
     lower=folded_by("sum"),
+    picked=reducing(lambda dtype: 0),
     symbol="Σ",
 )  # fmt: skip
 
@@ -317,6 +321,7 @@ prod = maskable(
     neutral=lambda attrs: 1,
     doc="The product over axes; its derivative holds for any number of zeros.",
     lower=folded_by("prod"),
+    picked=reducing(lambda dtype: 1),
     symbol="Π",
 )
 
@@ -354,6 +359,7 @@ any_of = maskable(
     bad=bad_axes,
     neutral=lambda attrs: 0,
     lower=folded_by("any"),
+    picked=reducing(lambda dtype: 0),
 )
 all_of = maskable(
     "all",
@@ -364,6 +370,7 @@ all_of = maskable(
     bad=bad_axes,
     neutral=lambda attrs: 1,
     lower=folded_by("all"),
+    picked=reducing(lambda dtype: 1),
 )
 count_nonzero = rules(
     "count_nonzero",
@@ -373,6 +380,7 @@ count_nonzero = rules(
     numpy=(np.count_nonzero,),
     bad=bad_axes,
     spec=reduction_spec(_count_nonzero),
+    picked=reducing(lambda dtype: 0),
     lower=lambda b, x, axis, keepdims: b.reduce(
         "sum", b.astype(b.astype(x, np.bool_), np.int64), axis, keepdims
     ),

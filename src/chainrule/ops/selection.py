@@ -45,6 +45,7 @@ numpy_where = composite(
     ],
     numpy=(np.where,),
     usually=(3, "where"),
+    picked=True,
     doc="What np.where stands for: `where`, or the indices when only a condition is given.",
 )
 
@@ -171,6 +172,7 @@ clip = composite(
     bad=lambda: [sample(np.ones(2), np.ones(3), None)],
     numpy=(np.clip,),
     doc="minimum(maximum(a, low), high); a bound may be None, and may be differentiated.",
+    picked=True,
 )
 
 
@@ -252,6 +254,7 @@ nan_to_num = composite(
     edges=_broken_numbers,
     numpy=(np.nan_to_num,),
     doc="x with NaN and infinities replaced; the replaced lanes carry a structural zero.",
+    picked=True,
 )
 
 

@@ -17,6 +17,7 @@ from chainrule.core.spec import broadcast_shapes, dummy
 from chainrule.errors import ArgumentError, ShapeError
 from chainrule.ops.define import composite, linear
 from chainrule.ops.joining import as_array
+from chainrule.ops.picking import RESHAPED, SPREAD, TURNED
 from chainrule.ops.samples import draw
 from chainrule.ops.structure import copy as copy_of
 
@@ -61,6 +62,7 @@ reshape = linear(
     ],
     view=True,
     lower=_reshape_lowered,
+    picked=RESHAPED,
 )
 
 
@@ -85,6 +87,7 @@ numpy_reshape = composite(
         sample(draw((2, 3), -2, 2), shape=6, order="A"),
     ],
     numpy=(np.reshape,),
+    picked=True,
     usually=(2, "reshape"),
     doc="np.reshape as NumPy calls it; recorded as `reshape`.",
 )
@@ -112,6 +115,7 @@ ravel = composite(
         sample(draw((2, 3), -2, 2), order="K"),
     ],
     numpy=(np.ravel,),
+    picked=True,
 )
 
 
@@ -149,6 +153,7 @@ transpose = linear(
     numpy=(np.transpose,),  # np.permute_dims is the same function
     view=True,
     lower=lambda b, x, axes: b.transpose(x, axes),
+    picked=TURNED,
     symbol="xᵀ",
 )
 
@@ -291,6 +296,7 @@ broadcast_to = linear(
     numpy=(np.broadcast_to,),
     view=True,
     lower=lambda b, x, shape: b.broadcast_to(x, shape),
+    picked=SPREAD,
 )
 
 

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.op import Sample, sample
+from chainrule.core.picked import lowest, reducing, shape_of
 from chainrule.ops.define import composite, rules, same_shape, shaped_spec
 from chainrule.ops.joining import as_array
+from chainrule.ops.picking import SOFTMAX
 from chainrule.ops.reductions import (
     Axis,
     bad_axes,
@@ -73,7 +75,7 @@ def _log_softmax(x: Any, axis: Axis = -1) -> Any:
 
 def _pull_logsumexp(g: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
     """g · softmax(x)"""
-    return expanded(g, x.shape, axis, keepdims) * softmax(x, axis=axis)
+    return expanded(g, shape_of(x), axis, keepdims) * softmax(x, axis=axis)
 
 
 def _push_logsumexp(t: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
@@ -227,6 +229,7 @@ logsumexp = rules(
     spec=reduction_spec(_logsumexp),
     reach=_rows,
     doc="log Σ eˣ over axes.",
+    picked=reducing(lowest),
     lower=_logsumexp_lowered,
 )
 softmax = rules(
@@ -241,6 +244,7 @@ softmax = rules(
     spec=shaped_spec(_softmax, same_shape),
     reach=_rows,
     doc="eˣ / Σ eˣ along an axis; a row of −∞ alone gives 0.",
+    picked=SOFTMAX,
     lower=_softmax_lowered,
 )
 log_softmax = rules(

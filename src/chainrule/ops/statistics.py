@@ -8,11 +8,13 @@ import numpy as np
 
 from chainrule.core.masked import plain
 from chainrule.core.op import Linear, Sample, first_recorded, refuse_gradients, sample
+from chainrule.core.picked import shape_of
 from chainrule.core.slot import Slot
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
 from chainrule.ops.define import ZERO, composite, elementwise, rules
 from chainrule.ops.indexing import scatter
 from chainrule.ops.joining import as_array
+from chainrule.ops.picking import ALL_EQUAL, MEAN, count_of
 from chainrule.ops.reductions import (
     Axis,
     axes_of,
@@ -39,7 +41,7 @@ def _mean(
 
 def _spread_mean(g: Any, x_spec: Any, axis: Axis, keepdims: bool) -> Any:
     """Every element gets 1/n of its mean's adjoint."""
-    return spread(g / lane_size(x_spec.shape, axis), x_spec, axis, keepdims)
+    return spread(g / count_of(x_spec, axis, g.dtype), x_spec, axis, keepdims)
 
 
 def how_many(x: Any, axis: Axis, keepdims: bool, mask: Any) -> Any:
@@ -50,7 +52,7 @@ def how_many(x: Any, axis: Axis, keepdims: bool, mask: Any) -> Any:
 
 def _as_if_all_counted(x: Any, mask: Any, attrs: dict[str, Any]) -> Any:
     """x so that its mean over all elements is that over those the mask counts."""
-    return x * (lane_size(x.shape, attrs["axis"]) / how_many(x, attrs["axis"], True, mask))
+    return x * (count_of(x, attrs["axis"], x.dtype) / how_many(x, attrs["axis"], True, mask))
 
 
 def _mean_samples() -> list[Sample]:
@@ -79,6 +81,7 @@ mean = maskable(
     numpy=(np.mean,),
     bad=bad_axes,
     scaled=_as_if_all_counted,
+    picked=MEAN,
     lower=_mean_lowered,
 )
 
@@ -118,7 +121,8 @@ def _var(
     total = sum(squared_size(x - centre), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     lost = freedom(ddof, correction)
     if where is True:
-        return total / max(lane_size(x.shape, axis) - lost, 0)
+        left = count_of(x, axis, total.dtype) - lost
+        return total / (np.maximum(left, 0) if hasattr(left, "dtype") else max(left, 0))
     return total / np.maximum(how_many(total, axis, keepdims, mask_for(x, where)) - lost, 0)
 
 
@@ -151,7 +155,7 @@ def _level() -> list[Sample]:
 
 var = composite(
     "var", _var, samples=_spread_samples, edges=_level, numpy=(np.var,), bad=bad_axes,
-    doc="The mean of |x − mean|² (divided by n − ddof).",
+    doc="The mean of |x − mean|² (divided by n − ddof).", picked=True,
 )  # fmt: skip
 
 
@@ -189,6 +193,7 @@ all_equal = rules(
     spec=reduction_spec(_all_equal),
     doc="Whether all elements along axes are the same: where a standard deviation has its kink.",
     lower=_all_equal_lowered,
+    picked=ALL_EQUAL,
 )
 
 
@@ -242,7 +247,7 @@ def spread_of(square: Any, x: Any, axis: Axis, keepdims: bool, mask: Any) -> Any
 
 std = composite(
     "std", _std, samples=lambda: [s for s in _spread_samples() if s.attrs.get("axis") != ()],
-    edges=_level, numpy=(np.std,), bad=bad_axes,
+    edges=_level, numpy=(np.std,), bad=bad_axes, picked=True,
     doc="The standard deviation; its derivative is 0 where all elements are equal.",
 )  # fmt: skip
 
@@ -271,10 +276,14 @@ def _average(
     x = as_array(x)
     if weights is None:
         out = mean(x, axis=axis, keepdims=keepdims)
-        total = np.full(out.shape, lane_size(x.shape, axis), out.dtype)[()]
-        return (out, total) if returned else out
+        if not returned:
+            return out
+        total = count_of(x, axis, out.dtype)
+        if hasattr(total, "dtype"):
+            return out, np.broadcast_to(total, out.shape)
+        return out, np.full(out.shape, total, out.dtype)[()]
     weights = _weights_on(as_array(weights), x.shape, axis)
-    total = np.sum(np.broadcast_to(weights, x.shape), axis=axis, keepdims=keepdims)
+    total = np.sum(np.broadcast_to(weights, shape_of(x)), axis=axis, keepdims=keepdims)
     if np.any(plain(total) == 0):
         raise ArgumentError("the weights of an average sum to zero: it is not defined")
     out = np.sum(x * weights, axis=axis, keepdims=keepdims) / total
@@ -296,6 +305,7 @@ average = composite(
     _average,
     samples=_average_samples,
     numpy=(np.average,),
+    picked=True,
     bad=lambda: [
         sample(np.ones((2, 3)), None, np.ones(3)),
         sample(np.ones((2, 3)), 0, np.ones(3)),

@@ -8,6 +8,7 @@ import numpy as np
 
 from chainrule.core.op import sample
 from chainrule.core.parts import Parts
+from chainrule.core.picked import LANES
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError
 from chainrule.ops.define import ZERO, composite, elementwise_spec, linear, rules
@@ -29,6 +30,7 @@ astype = linear(
     ],
     spec=lambda x, dtype: Spec(x.shape, np.dtype(dtype)),
     lower=lambda b, x, dtype: b.astype(x, dtype),
+    picked=LANES,
 )
 
 
@@ -51,6 +53,7 @@ numpy_astype = composite(
         sample(draw((3,), -2, 2), dtype=np.float64, copy=False),
     ],
     numpy=(np.astype,),
+    picked=True,
     reference=lambda x, dtype, copy=True: np.asarray(x, dtype),
     doc="np.astype as NumPy calls it; recorded as `astype`.",
 )
@@ -79,6 +82,7 @@ stop_gradient = rules(
     spec=elementwise_spec(lambda x: x),
     doc="The value of x, through which no derivative flows: the one way to detach.",
     lower=lambda b, x: x,
+    picked=LANES,
 )
 constant = rules(
     "constant",
@@ -99,6 +103,7 @@ conjugate = linear(
     numpy=(np.conjugate,),
     spec=elementwise_spec(np.conjugate),
     lower=lambda b, x: x,
+    picked=LANES,
 )
 real = linear(
     "real",
@@ -108,6 +113,7 @@ real = linear(
     numpy=(np.real,),
     view=True,
     lower=lambda b, x: x,
+    picked=LANES,
 )
 imag = linear(
     "imag",
@@ -117,6 +123,7 @@ imag = linear(
     selects=False,
     numpy=(np.imag,),
     spec=elementwise_spec(np.imag),
+    picked=LANES,
 )
 
 
@@ -154,4 +161,5 @@ copy = linear(
     numpy=(np.copy,),
     spec=elementwise_spec(_copy),
     lower=lambda b, x, order: x,
+    picked=LANES,
 )

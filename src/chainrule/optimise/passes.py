@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from chainrule.core.graph import Graph, inputs_of
+from chainrule.core.graph import Graph
 from chainrule.core.node import Node
-from chainrule.core.order import dfs_order
 from chainrule.core.verify import verify
 from chainrule.optimise.algebra import ALGEBRA
 from chainrule.optimise.choices import CHOICES
 from chainrule.optimise.fold import FOLD
 from chainrule.optimise.layout import LAYOUT
+from chainrule.optimise.masked import with_outputs
 from chainrule.optimise.pieces import PIECES
 from chainrule.optimise.products import PRODUCTS
 from chainrule.optimise.reassociate import REASSOCIATE
@@ -32,21 +32,7 @@ def optimised(
     in the environment the result is verified, which may take as long as recording did.
     """
     rewrites = EVERY if reassociate else EXACT
-    found = Sweep(_with_outputs(graph, extra), constants, rewrites, key_of).run()
+    found = Sweep(with_outputs(graph, extra), constants, rewrites, key_of).run()
     if os.environ.get("CHAINRULE_VERIFY"):
         verify(found.graph)
     return found
-
-
-def _with_outputs(graph: Graph, extra: Sequence[Node]) -> Graph:
-    """The graph with more outputs, which need not lead to those it has."""
-    if not extra:
-        return graph
-    outputs = (*graph.outputs, *extra)
-    known = set(graph.nodes)
-    nodes = graph.nodes
-    if not known.issuperset(extra):
-        nodes = (*nodes, *(n for n in dfs_order(extra, inputs_of) if n not in known))
-    return Graph(
-        nodes, graph.leaves, outputs, graph.name, graph.captured, graph.inputs, graph.result
-    )

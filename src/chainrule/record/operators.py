@@ -123,7 +123,7 @@ def in_place_operator(op: Op) -> Any:
 
     def in_place(self: Variable, other: Any) -> Any:
         changed = record(Variable, op, [self, other], NO_ATTRS)
-        if changed.shape != self.shape:
+        if changed._value.shape != self._value.shape:
             raise ArgumentError(
                 f"in-place {op.name} of shapes {self.shape} and {np.shape(other)} "
                 f"would change the shape to {changed.shape}\n  {line_at(*user_line()).shown()}"

@@ -10,6 +10,7 @@ import numpy as np
 from chainrule.core.node import Node, line_at
 from chainrule.core.op import Op, Partials
 from chainrule.core.parts import OBJECT
+from chainrule.core.picked import picked_among
 from chainrule.core.rule import rule_for
 from chainrule.core.spec import Spec
 from chainrule.errors import (
@@ -168,7 +169,10 @@ def node_of(
 
 def expand(op: Op, args: Sequence[Any], kwargs: dict[str, Any], line: LinePlace) -> Any:
     """Call a composite op: what it records has the line of the call, and so do its errors."""
-    token = current.set(current.get().changed(line=line))
+    state = current.get()
+    if not op.picked and state.tracing is not None and state.tracing.guarded:
+        state.tracing.counted(picked_among([*args, *kwargs.values()]))
+    token = current.set(state.changed(line=line))
     try:
         op.check_names(kwargs)
         return op.expand(*args, **kwargs)  # type: ignore[misc]

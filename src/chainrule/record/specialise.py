@@ -8,20 +8,25 @@ call.  One made inside is a constant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.graph import Graph
+from chainrule.core.masked import Masked
 from chainrule.core.node import Node, make_leaf
-from chainrule.core.op import Op
+from chainrule.core.op import OPS, Op
+from chainrule.core.picked import UNKNOWN, OnPicked, Picked, one_mask, picked_operands
+from chainrule.core.rule import rule_for
 from chainrule.ops.outcomes import outcome
+from chainrule.record.state import INTERNAL, user_frame
 from chainrule.record.trace import Trace
 from chainrule.record.variable import Variable
 
 NUMERIC = "fciub"
+ASKED_THROUGH = ("chainrule.record.", "numpy.")  # by whom a question comes
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,25 @@ class Recording:
     variables: tuple[tuple[Variable, Node], ...]  # of outside, as constants; and their nodes then
 
 
+@dataclass
+class Picks:
+    """What one mask has picked: the recorded `count`, the nodes, and whether code has read it."""
+
+    count: Variable
+    of: list[Node]
+    read: bool = False
+
+    @staticmethod
+    def by(mask: Node, at: Node, axis: int) -> Picks:
+        """The count of the lanes in a mask that picks `at` along an axis."""
+        op, size = OPS["count_nonzero"], np.int64(at.shape[axis])
+        count = Node(
+            rule_for(op, (False,)), (), (), dict(op.attrs), (), size.dtype, at.code, at.lasti,
+            (mask,),
+        )  # fmt: skip
+        return Picks(Variable(size, count), [])
+
+
 class GuardedTrace(Trace):
     """A trace that keeps what was read, and arrays from elsewhere as leaves.
 
@@ -70,21 +94,20 @@ class GuardedTrace(Trace):
         self.arrays: dict[int, tuple[Node, np.ndarray]] = {}
         self.variables: dict[Node, Variable] = {}
         self.wanted: set[Node] = set()  # differentiated by a transform inside
-        self.shaped: dict[Node, frozenset[Node]] = {}  # by which guards a node's shape is held
+        self.counts: dict[Node, Picks] = {}  # by mask
 
     # ---- what Python code is given ---------------------------------------------------------------
 
     def read(self, variable: Variable) -> None:
         node = self.node_of(variable)
-        known = self.reads.get(node)
-        if known is None or known.of is not None:
+        if node not in self.reads:
             self.reads[node] = Guard(node, np.array(variable._value))
 
     def read_shape(self, variable: Variable) -> None:
-        """Python code has read a shape: where it depends on values, these are read."""
-        for node in self.shaped.get(variable.node, ()):
-            guard = self.reads[node]
-            self.reads[node] = Guard(node, guard.value)
+        """Python code has read a shape: where a mask decides it, the count is read."""
+        shape = variable.node.shape
+        if type(shape) is Picked and not asked_by_rules():
+            self.counted([shape])
 
     def text_of(self, variable: Variable) -> None:
         self.refuse("makes a text or a key of a number that it computes")
@@ -99,23 +122,21 @@ class GuardedTrace(Trace):
 
     def shapes(self, node: Node, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
         """The shape of this node depends on values: the numbers that decide it are guards."""
-        operands = self.recorded(args)
+        if any(node in picks.of for picks in self.counts.values()):
+            return
+        operands = self.as_variables(args)
         again = [outcome(*operands, op=op.name, settings=attrs)] if op.sizes is None else ()
-        held = set()
-        for number in again or op.sizes(*operands, **attrs):
+        for number in again or op.sizes(*operands, **attrs):  # type: ignore[misc]
             if isinstance(number, Variable):
-                guard = Guard(number.node, np.array(number._value), node)
-                self.reads.setdefault(number.node, guard)
-                held.add(number.node)
-        self.shaped[node] = frozenset(held)
+                self.read(number)
 
     def raised(self, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
         """This op has raised, and Python code may go on: that it raises is a guard."""
-        operands = self.recorded(args)
+        operands = self.as_variables(args)
         if any(isinstance(a, Variable) for a in operands):
             self.read(outcome(*operands, op=op.name, settings=attrs))
 
-    def recorded(self, args: Sequence[Any]) -> list[Any]:
+    def as_variables(self, args: Sequence[Any]) -> list[Any]:
         """Arguments of an op, the arrays among them as Variables of their leaves."""
         return [Variable(a, self.operand(a)) if isinstance(a, np.ndarray) else a for a in args]
 
@@ -130,11 +151,40 @@ class GuardedTrace(Trace):
         return variable
 
     def noted(self, node: Node, value: Any) -> Node:
-        if self.shaped and node.shape != ():
-            held = [self.shaped[a] for a in node.args or () if a in self.shaped]
-            if held:
-                self.shaped[node] = frozenset().union(*held)
+        """A node just recorded; where a mask has picked it, its shape says so."""
+        rule, met = node.op.picked, picked_operands(node)
+        by_mask = isinstance(rule, OnPicked) and rule.mask is not None
+        if met or by_mask:
+            axis = rule.axis(node) if isinstance(rule, OnPicked) else UNKNOWN
+            if axis == UNKNOWN or not one_mask(met):
+                self.counted(met)
+            elif axis is not None:
+                shape = self._picked(node, rule.mask(node), axis) if by_mask else met[0]
+                node.shape = node.shape if shape is None else shape.along(node.shape, axis)
         return super().noted(node, value)
+
+    def _picked(self, node: Node, mask: Node, axis: int) -> Picked | None:
+        """The shape of what a mask has picked just now; None of one lane or none, which broadcast
+        and reduce unlike several."""
+        picks = self.counts.get(mask)
+        if picks is None:
+            picks = self.counts[mask] = Picks.by(mask, node, axis)
+        picks.of.append(node)
+        if picks.count._value < 2:
+            return None
+        return Picked.by(node.shape, axis, mask, picks.count)
+
+    def recorded(self, seed: Any) -> Any:
+        """A seed as a Variable of no history: what comes of it is recorded, with its shapes."""
+        if seed is None or isinstance(seed, (Variable, Masked)):
+            return seed
+        leaf = Variable(seed, self.operand(np.array(seed)))
+        return OPS["stop_gradient"](leaf)
+
+    def counted(self, shapes: Iterable[Picked]) -> None:
+        """Code that may act on how many were picked has met arrays of these shapes."""
+        for shape in shapes:
+            self.counts[shape.mask].read = True
 
     def leaf_for(self, value: Any, name: str, bare: bool) -> Any:
         """Integers stay what they are: sizes, axes, counts.  They belong to the signature."""
@@ -162,6 +212,11 @@ class GuardedTrace(Trace):
         return known[0]
 
 
+def asked_by_rules() -> bool:
+    """Whether code of ours asks, which says by `Op.picked` what it makes of a picked array."""
+    return user_frame(2, ASKED_THROUGH).f_globals.get("__name__", "").startswith(INTERNAL)
+
+
 def specialised(
     trace: GuardedTrace, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> Recording:
@@ -170,6 +225,10 @@ def specialised(
     external = {leaf: a for leaf, a in trace.arrays.values() if trace.holds(a)}
     constants = {n: np.asarray(v) for n, v in trace.values.items() if n not in external}
     guards = tuple(guard for node, guard in trace.reads.items() if node not in constants)
+    for picks in trace.counts.values():
+        count = picks.count
+        whose = [None] if picks.read else picks.of
+        guards += tuple(Guard(count.node, np.array(count._value), of) for of in whose)
     variables = tuple((v, node) for node, v in trace.variables.items())
     return Recording(graph, guards, external, constants, variables)
 

@@ -13,16 +13,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from chainrule.core.containers import flatten, map_leaves
+from chainrule.core.containers import flatten
 from chainrule.core.late import late
 from chainrule.errors import ArgumentError, ChainruleError, CompileError
 from chainrule.lower.build import Program
 from chainrule.lower.tape.taping import taped
 from chainrule.lower.values.array import NotLoweredError
+from chainrule.optimise.masked import without_counts
 from chainrule.optimise.passes import optimised
 from chainrule.record.specialise import GuardedTrace, Recording, same_recording, specialised
 from chainrule.record.state import current
-from chainrule.record.variable import Variable
 from chainrule.run.bindings import Binding, Outside, read
 from chainrule.run.blas import exported
 from chainrule.run.branches import Limits
@@ -33,7 +33,7 @@ from chainrule.run.reads.log import Stop
 from chainrule.run.reads.stack import is_readable
 from chainrule.run.reads.watching import Watched
 from chainrule.run.signature import Signature, signature_of
-from chainrule.run.verify import Verifier, replayed, rounding_room, unlike
+from chainrule.run.verify import Verifier, detached, replayed, rounding_room, unlike
 
 
 class Variant:
@@ -54,10 +54,9 @@ class Variant:
         self.outside = outside  # what was read beside the arguments
         self.fixed = signature.fixed
         self.scope: dict[str, Any] = {"left": options.verifier.wait}
-        guards = [g.node for g in recording.guards]
-        self.optimised = optimised(
-            recording.graph, guards, recording.constants, options.reassociate
-        )
+        graph, self.guards = without_counts(recording.graph, recording.guards)
+        nodes = [g.node for g in self.guards]
+        self.optimised = optimised(graph, nodes, recording.constants, options.reassociate)
         graph = self.optimised.graph
         self.program = Program(
             graph, self.optimised.constants, usual, exported if usual else None
@@ -66,7 +65,7 @@ class Variant:
         external = {n: recording.external[n] for n in graph.captured if n in recording.external}
         self.external = list(external.values())
         self.external_specs = [(n.shape, n.dtype) for n in external]
-        self.expected = [g.value for g in recording.guards]
+        self.expected = [g.value for g in self.guards]
         self.expected += [np.array(False) for _ in (*self.program.forbidden, *self.program.rare)]
         self.count = len(recording.graph.outputs)
         self.run = Executable(self.program)
@@ -121,7 +120,7 @@ class Variant:
         values = replayed(self, self.leaves_of(args, kwargs))
         if values is None:
             return True
-        for guard in self.recording.guards:
+        for guard in self.guards:
             if guard.node in values and not alike(guard.value, np.asarray(values[guard.node])):
                 return False  # rounding decides the branch, and machine code rounds in its own way
         return bool(unlike(expected, result, rounding_room(values)))
@@ -395,12 +394,8 @@ def _watched(
             raise
         raise _GoneOn(watched.gave_up, None, error) from None
     if watched.gave_up is not None:
-        raise _GoneOn(watched.gave_up, map_leaves(detached, results[0]))
+        raise _GoneOn(watched.gave_up, detached(results[0]))
     return taped(recording), watched.bindings(trace.arrays)
-
-
-def detached(value: Any) -> Any:
-    return value._value if isinstance(value, Variable) else value
 
 
 def _reference(compiled: Compiled) -> str | None:

@@ -350,7 +350,10 @@ def object_call(
 ) -> None:
     """Something else that can be called."""
     cls = type(f)
-    if isinstance(f, functools.partial):
+    if cls.__name__ == "cython_function_or_method":  # NumPy's random numbers
+        owner = getattr(f, "__self__", None)
+        method_call(reads, frame, owner, getattr(f, "__name__", ""), args, keywords)
+    elif isinstance(f, functools.partial):
         reads.partial(f)
         called(reads, frame, f.func, [*f.args, *args], keywords)
     elif isinstance(f, operator.itemgetter | operator.attrgetter | operator.methodcaller):

@@ -62,6 +62,7 @@ MAPPINGS = (dict, MappingProxyType)
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType, *VIEWS)
 BUILTIN_METHODS = (BuiltinFunctionType, MethodWrapperType)
+HIDDEN_STATE = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 FORM = frozenset(("shape", "ndim", "size", "dtype", "strides", "nbytes", "itemsize", "flags"))
 SMALL_BYTES = 4096
 
@@ -307,6 +308,8 @@ class Reads:
             self.bind(kind, owner, None, cls, f"the class of a {name_of(cls)}")
             self.class_item(cls, name, base, raw)
             return
+        if isinstance(owner, HIDDEN_STATE):
+            return  # what is called of it stops the recording
         if origin_of_class(cls) is Origin.SEALED and not is_transparent(owner):
             if not isinstance(quietly(attrgetter(name), owner), BUILTIN_METHODS):
                 self.stop(frame, f"reads inside a {name_of(cls)}, which cannot be watched")
