@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import Masked, perhaps, within
+from chainrule.core.masked import Masked, Scattered, perhaps, within
 from chainrule.core.op import Op, Sample, first_recorded, sample
 from chainrule.core.slot import Slot
 from chainrule.core.spec import Spec, broadcast_shapes, dummy
@@ -58,10 +58,9 @@ def _alive(shape: tuple[int, ...], template: Template, arrays: Any = ()) -> Any:
 def _pull_getitem(g: Any, x_spec: Any, template: Template) -> Any:
     """The transpose of reading: zeros, structural ones, but for the lanes that were read."""
     shape = x_spec.shape
-    value = (_embed if isinstance(g, PLAIN) else embed)(g, template, shape)  # a hot rule
     if prod(g.shape) == prod(shape):
-        return value
-    return Masked(value, _alive(shape, template))
+        return embedded(g, template, shape)
+    return Scattered(g, template, shape)
 
 
 def _getitem_variant(x: Any, *arrays: Any, template: Template) -> tuple[Op, list[Any]] | None:
@@ -133,6 +132,11 @@ def _embed(x: Any, template: Template, shape: tuple[int, ...]) -> Any:
     out = np.zeros(shape, x.dtype)
     out[template] = x
     return out if shape else out[()]
+
+
+def embedded(x: Any, template: Template, shape: tuple[int, ...]) -> Any:
+    """`embed`, on arrays without the way through its record: a hot rule."""
+    return (_embed if isinstance(x, PLAIN) else embed)(x, template, shape)
 
 
 embed = linear(
@@ -227,6 +231,8 @@ def _gather(x: Any, *arrays: Any, template: Template) -> Any:
 def _pull_gather(g: Any, xs_spec: Any, fixed: Any, template: Template) -> list[Any]:
     """The transpose of reading: a lane read twice gets both; unread lanes are structural zeros."""
     shape, arrays = xs_spec[0].shape, fixed[1:]
+    if prod(g.shape) < prod(shape) and first_recorded(arrays) is None:
+        return [Scattered(g, fill_index(template, arrays), shape), *[None] * len(arrays)]
     value = scatter(g, *arrays, template=template, shape=shape)
     alive = _alive(shape, template, arrays)
     return [Masked(value, alive) if perhaps(~alive) else value, *[None] * len(arrays)]
