@@ -27,6 +27,7 @@ from chainrule.ops.samples import draw
 from chainrule.ops.structure import refuse_loss
 
 PLAIN = (np.ndarray, np.generic)
+MAX_DENSE_LANES = 1024  # up to here a full array costs less than one that waits for its sum
 
 
 def take_index(x: Any, index: Any) -> Any:
@@ -58,9 +59,12 @@ def _alive(shape: tuple[int, ...], template: Template, arrays: Any = ()) -> Any:
 def _pull_getitem(g: Any, x_spec: Any, template: Template) -> Any:
     """The transpose of reading: zeros, structural ones, but for the lanes that were read."""
     shape = x_spec.shape
-    if prod(g.shape) == prod(shape):
+    lanes = prod(shape)
+    if prod(g.shape) == lanes:
         return embedded(g, template, shape)
-    return Scattered(g, template, shape)
+    if lanes > MAX_DENSE_LANES:
+        return Scattered(g, template, shape)
+    return Masked(embedded(g, template, shape), _alive(shape, template))
 
 
 def _getitem_variant(x: Any, *arrays: Any, template: Template) -> tuple[Op, list[Any]] | None:
@@ -231,7 +235,8 @@ def _gather(x: Any, *arrays: Any, template: Template) -> Any:
 def _pull_gather(g: Any, xs_spec: Any, fixed: Any, template: Template) -> list[Any]:
     """The transpose of reading: a lane read twice gets both; unread lanes are structural zeros."""
     shape, arrays = xs_spec[0].shape, fixed[1:]
-    if prod(g.shape) < prod(shape) and first_recorded(arrays) is None:
+    lanes = prod(shape)
+    if prod(g.shape) < lanes > MAX_DENSE_LANES and first_recorded(arrays) is None:
         return [Scattered(g, fill_index(template, arrays), shape), *[None] * len(arrays)]
     value = scatter(g, *arrays, template=template, shape=shape)
     alive = _alive(shape, template, arrays)
