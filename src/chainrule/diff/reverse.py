@@ -92,10 +92,11 @@ def reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:
 
 def _add_up(adjoints: Adjoints) -> bool:
     """Make arrays of what waits in any `Scattered`; whether there was one."""
-    waiting = [node for node, g in adjoints.items() if type(g) is Scattered]
-    for node in waiting:
-        adjoints[node] = unmasked(adjoints[node].total())
-    return bool(waiting)
+    waited = False
+    for node, g in adjoints.items():
+        if type(g) is Scattered:
+            adjoints[node], waited = unmasked(g.total()), True
+    return waited
 
 
 def contributions(g: Any, node: Node) -> Sequence[Any]:
