@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import chainrule as cr
+from chainrule.core.masked import Masked, unmasked
+from chainrule.core.order import order_above
+from chainrule.diff.forward import forward
 from chainrule.ops import indexing, scattering
 
 
@@ -163,3 +166,22 @@ def test_what_is_recorded_for_a_part_has_its_line(monkeypatch):
     graph = cr.trace(cr.grad(f), np.arange(4.0))
     (embed,) = [node for node in graph.nodes if not node.is_leaf and node.op.name == "embed"]
     assert embed.line.text == "y = x[1:3]"
+
+
+def test_the_forward_mode_makes_weights_of_a_mask_once():
+    x, made = points(50), []
+    weights = Masked.weights.fget
+
+    class Alive(np.ndarray):
+        def astype(self, *args, **kwargs):
+            made.append(self.size)
+            return super().astype(*args, **kwargs)
+
+    kept = np.array([True] * 40 + [False] * 10)
+    tangent = Masked(np.where(kept, 1.0, 0.0), kept.view(Alive))
+    assert weights(tangent) is weights(tangent)
+    leaf = cr.variable(x)
+    order = order_above([elements(leaf).node])
+    tangents = forward(order, {leaf.node: tangent})
+    np.testing.assert_allclose(unmasked(tangents[order[-1]]), np.sum(2 * x[:40]))
+    assert made.count(50) == 1

@@ -24,11 +24,19 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 class Masked:
     """`value` with exact zeros wherever `alive` is false."""
 
-    __slots__ = ("alive", "value")
+    __slots__ = ("_weights", "alive", "value")
     __array_ufunc__ = None  # so that ndarray + Masked asks us
 
     def __init__(self, value: Any, alive: Mask):
         self.value, self.alive = value, alive
+        self._weights: Any = None
+
+    @property
+    def weights(self) -> Any:
+        """One where a lane is alive, else zero; made once, however many slices are read of it."""
+        if self._weights is None:
+            self._weights = self.alive.astype(np.float64)
+        return self._weights
 
     @property
     def shape(self) -> tuple[int, ...]:

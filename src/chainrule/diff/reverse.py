@@ -169,7 +169,7 @@ def _masked_contributions(g: Masked, node: Node) -> Sequence[Any]:
     if rule.elementwise:
         return [within(c, g.alive) for c in rule.pull(g.value, node)]
     if isinstance(derivative, (Linear, Rules)) and derivative.selects:
-        reached = rule.pull(g.alive.astype(np.float64), node)
+        reached = rule.pull(g.weights, node)
         return [
             None if c is None else c.within(m) if type(c) is Scattered else within(c, plain(m) != 0)
             for c, m in zip(rule.pull(g.value, node), reached, strict=True)
