@@ -16,7 +16,7 @@ ChainruleError
 ├── MutationError              a saved array was changed before backward
 ├── NonFiniteGradient          NaN or infinite, under cr.debug()      (also a FloatingPointError)
 ├── NonFiniteLoss              NaN or infinite while training         (also a FloatingPointError)
-├── CheckpointError            a checkpoint that is damaged or does not fit
+├── CheckpointError            a checkpoint damaged, not fitting or not written
 ├── DataError                  a data file that is not what it should be   (also a ValueError)
 ├── CompileError               a function that cannot be compiled
 │   └── CompileDifference      compiled, it gives something else than plain Python
@@ -111,7 +111,15 @@ class NonFiniteLoss(ChainruleError, FloatingPointError):  # noqa: N818 - it says
 
 
 class CheckpointError(ChainruleError):
-    """A checkpoint that is damaged, hostile, of another version, or not of this model."""
+    """A checkpoint that is damaged, hostile, of another version, not of this model, or not written.
+
+    `trained` is what `train` would have returned, where only its last checkpoint could not be
+    written.
+    """
+
+    def __init__(self, message: str, trained: Any = None):
+        super().__init__(message)
+        self.trained = trained
 
 
 class DataError(ChainruleError, ValueError):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 import zipfile
 
@@ -138,6 +139,13 @@ def test_places_that_are_no_files(tmp_path, run):
         status, out, err = run("grad", "x", f"x=@{place}")
         assert (status, out, err.count("\n")) == (2, "", 1)
         assert says in err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npy")
+    with pytest.raises(InputError, match="a pipe or a device, not a file; - reads standard input"):
+        read_values(str(tmp_path / "pipe.npy"))
 
 
 def test_keys_that_are_not_there(tmp_path):

@@ -5,12 +5,14 @@ import os
 import sys
 from collections import OrderedDict
 from dataclasses import dataclass
+from errno import ENOSPC
 from typing import Any
 
 import numpy as np
 import pytest
 
 import chainrule as cr
+from chainrule import learn
 from chainrule.learn import checkpoints, load_checkpoint, save_checkpoint
 from chainrule.learn.checkpoints import _signed as signed
 
@@ -329,3 +331,93 @@ def test_names_in_errors_cannot_control_a_terminal(tmp_path, newest):
     with pytest.warns(RuntimeWarning) as caught:
         load_checkpoint(tmp_path, {"W": np.zeros((2, 3))})
     assert "\x1b" not in str(caught[0].message)
+
+
+def full_disk(monkeypatch, name, writes):
+    """Only so many flushes of files whose name ends so succeed."""
+    left, flush = [writes], os.fsync
+
+    def fsync(file):
+        if os.readlink(f"/proc/self/fd/{file}").endswith(name):
+            left[0] -= 1
+            if left[0] < 0:
+                raise OSError(ENOSPC, os.strerror(ENOSPC))
+        flush(file)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no names of open files here")
+@pytest.mark.parametrize("name", [".safetensors.part", ".json.part"])
+def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch, name):
+    save_checkpoint(tmp_path, {"W": np.ones(3)})
+    before = sorted(tmp_path.iterdir())
+    full_disk(monkeypatch, name, writes=0)
+    with pytest.raises(
+        cr.CheckpointError, match=r"step-000000001.json cannot be written: No space"
+    ):
+        save_checkpoint(tmp_path, {"W": np.zeros(3)})
+    assert sorted(tmp_path.iterdir()) == before
+    np.testing.assert_array_equal(load_checkpoint(tmp_path).tree["W"], np.ones(3))
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(cr.CheckpointError, match=r"cannot be written: (Not a dir|File exists)"):
+        save_checkpoint(tmp_path / "file", {"W": np.ones(3)})
+
+
+def trained(folder, **options):
+    x = np.arange(8.0).reshape(4, 2)
+    optimiser = learn.sgd(0.01)
+    return learn.train(
+        lambda p, x: np.mean((x @ p["w"]) ** 2),
+        {"w": np.ones(2)},
+        [(x,)],
+        optimiser=optimiser,
+        epochs=3,
+        progress=False,
+        checkpoints=folder,
+        **options,
+    )
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no names of open files here")
+def test_a_run_outlasts_a_full_disk(tmp_path, monkeypatch):
+    plain = trained(tmp_path / "whole")
+    flush = os.fsync
+    full_disk(monkeypatch, ".json.part", writes=1)
+    with (
+        pytest.warns(RuntimeWarning, match="goes on without a checkpoint") as warnings,
+        pytest.raises(cr.CheckpointError, match="is in `trained` of this error") as raised,
+    ):
+        trained(tmp_path / "full")
+    assert len(warnings) == 2
+    np.testing.assert_array_equal(raised.value.trained.parameters["w"], plain.parameters["w"])
+    assert load_checkpoint(tmp_path / "full").step == 1
+    monkeypatch.setattr(os, "fsync", flush)  # there is room again: the run goes on
+    resumed = trained(tmp_path / "full")
+    np.testing.assert_array_equal(resumed.parameters["w"], plain.parameters["w"])
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no names of open files here")
+def test_a_disk_that_has_room_again_is_no_error(tmp_path, monkeypatch):
+    flush, calls = os.fsync, []
+
+    def fsync(file):
+        calls.append(file)
+        if len(calls) == 1:
+            raise OSError(ENOSPC, os.strerror(ENOSPC))
+        flush(file)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.warns(RuntimeWarning, match="goes on without"):
+        trained(tmp_path)
+    assert load_checkpoint(tmp_path).step == 3
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_training(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(cr.CheckpointError, match="cannot be written") as raised:
+        trained(tmp_path / "file")
+    assert raised.value.trained is None

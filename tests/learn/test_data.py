@@ -1,6 +1,7 @@
 """Data: what scikit-learn brings along, the split, and files that may lie about themselves."""
 
 import gzip
+import os
 import struct
 import zipfile
 
@@ -307,3 +308,13 @@ def test_csv_quotes(tmp_path):
 def test_csv_errors_name_line_and_column(tmp_path, text, options, message):
     with pytest.raises(cr.DataError, match=message):
         csv(tmp_path, text, **options)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+@pytest.mark.parametrize("load", [load_csv, load_idx, load_npy, load_npz])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, load):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(cr.DataError, match="expected a file, found a pipe"):
+        load(tmp_path / "pipe")
+    with pytest.raises(cr.DataError, match="expected a file, found a folder"):
+        load(tmp_path)

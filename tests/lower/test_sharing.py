@@ -47,3 +47,32 @@ def test_the_functions_that_find_operands_are_left_as_they_are_where_they_are_ma
     heads = [line for line in compiled(4).splitlines() if " @step" in line and "define" in line]
     assert heads
     assert all(("optnone" in head) == (many == 1) for head in heads)
+
+
+def squares(xs):
+    total = 0.0
+    for x in xs:
+        total = total + x * x
+    return total
+
+
+@pytest.mark.parametrize("f", [squares, cr.grad(squares)], ids=["value", "gradient"])
+def test_a_list_of_many_numbers_is_moved_by_loops(f):
+    """A line of code per number took LLVM half a minute for 4,000 of them."""
+
+    def lines(n):
+        fast, xs = cr.compile(f), [float(i) for i in range(n)]
+        assert fast(xs) == f(xs)
+        assert fast(xs[::-1]) == f(xs[::-1])
+        return len(text_of(fast).splitlines())
+
+    assert lines(1200) == lines(3000)
+
+
+def test_one_of_many_alike_that_is_not_like_the_others():
+    fast = cr.compile(squares)
+    xs = [float(i) for i in range(1000)]
+    assert fast(xs) == squares(xs)
+    for other in (np.float64(0.5), np.array(0.5), np.float32(0.5), 3):
+        changed = [*xs[:700], other, *xs[701:]]
+        assert fast(changed) == pytest.approx(squares(changed), rel=1e-5)  # float32 is among them

@@ -53,8 +53,10 @@ def read_bytes(path: str) -> bytes:
         if path == "-":
             data = sys.stdin.buffer.read(MOST_BYTES + 1)
         else:
-            if not stat.S_ISREG(os.stat(path).st_mode) and os.path.isdir(path):
+            if os.path.isdir(path):
                 raise InputError(f"{path}: a folder, not a file")
+            if not stat.S_ISREG(os.stat(path).st_mode):  # to open a pipe is to wait for its writer
+                raise InputError(f"{path}: a pipe or a device, not a file; - reads standard input")
             with open(path, "rb") as file:
                 data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:

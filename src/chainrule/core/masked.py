@@ -4,14 +4,19 @@ Grammar of the idea: a *numeric* zero times infinity is NaN, and rightly so; a *
 times anything is zero.  `where`, `max`, `clip`, indexing and boolean masks produce structural
 zeros, so they hand on a `Masked`: the value, and which lanes are alive.  Every rule then
 computes as usual and what it computed in dead lanes is thrown away.
+
+Where hardly a lane is alive, as in the adjoint of one slice of a long array, indexing hands on a
+`Scattered` instead: the slice and its index.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from chainrule.core.late import late
 from chainrule.core.picked import shape_of
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -20,11 +25,19 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 class Masked:
     """`value` with exact zeros wherever `alive` is false."""
 
-    __slots__ = ("alive", "value")
+    __slots__ = ("_weights", "alive", "value")
     __array_ufunc__ = None  # so that ndarray + Masked asks us
 
     def __init__(self, value: Any, alive: Mask):
         self.value, self.alive = value, alive
+        self._weights: Any = None
+
+    @property
+    def weights(self) -> Any:
+        """One where a lane is alive, else zero; made once, however many slices are read of it."""
+        if self._weights is None:
+            self._weights = self.alive.astype(np.float64)
+        return self._weights
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -37,9 +50,55 @@ class Masked:
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Masked):
             return Masked(self.value + other.value, self.alive | other.alive)
-        return self.value + other
+        return other + self if type(other) is Scattered else self.value + other
 
     __radd__ = __add__
+
+
+class Scattered:
+    """Pieces, each at its own index in structural zeros of one shape: their sum, not yet made.
+
+    A thousand slices of one array would make a thousand arrays of its size.  So their pieces wait
+    until together they are as large as the array, and only then, or when the sum is asked for, are
+    they added to `rest`.  Whoever holds a `Scattered` owns it: adding to it changes it.
+    """
+
+    __slots__ = ("dtype", "node", "pieces", "rest", "shape", "waiting")
+    __array_ufunc__ = None
+
+    def __init__(self, piece: Any, index: tuple[Any, ...], shape: tuple[int, ...]):
+        self.shape, self.dtype = shape, piece.dtype
+        self.pieces = [(piece, index)]
+        self.rest: Any = None  # the part of the sum that is made
+        self.waiting = prod(piece.shape)  # how many lanes the pieces have
+        self.node: Any = None  # the first to contribute: what is recorded for the sum has its line
+
+    def __add__(self, other: Any) -> Scattered:
+        if type(other) is not Scattered:
+            self.rest = other if self.rest is None else self.rest + other
+            return self
+        self.pieces += other.pieces
+        self.waiting += other.waiting
+        if self.waiting >= prod(self.shape):
+            self.total()
+        return self
+
+    __radd__ = __add__
+
+    def total(self) -> Any:
+        """The sum as an array, a Variable or a `Masked`."""
+        if self.pieces:
+            self.rest = self._added()
+            self.pieces, self.waiting = [], 0
+        return self.rest
+
+    def within(self, reached: Scattered) -> Scattered:
+        """Its pieces restricted to the lanes in which those of `reached` are not zero."""
+        pairs = zip(self.pieces, reached.pieces, strict=True)
+        self.pieces = [(within(piece, plain(m) != 0), index) for (piece, index), (m, _) in pairs]
+        return self
+
+    _added = late("chainrule.ops.scattering", "added")
 
 
 def unmasked(g: Any) -> Any:

@@ -25,7 +25,7 @@ def names_the_node(walk: Callable[P, R]) -> Callable[P, R]:
         except Exception as error:
             mine = error.__traceback__.tb_next if error.__traceback__ else None
             node = mine.tb_frame.f_locals.get("node") if mine else None
-            if isinstance(node, Node) and node.line is not None:
+            if isinstance(node, Node) and not node.is_leaf and node.line is not None:
                 _say_where(error, node.op.name, node.line.shown())
             raise
 

@@ -61,12 +61,7 @@ def _push(ts: list[Any], node: Node) -> Any:
         return total
     if selects:
         alive = [
-            None
-            if t is None
-            else t.alive.astype(np.float64)
-            if type(t) is Masked
-            else np.ones(t.shape)
-            for t in ts
+            None if t is None else t.weights if type(t) is Masked else np.ones(t.shape) for t in ts
         ]
         value = rule.push([unmasked(t) for t in ts], node)
         return within(value, plain(rule.push(alive, node)) != 0)

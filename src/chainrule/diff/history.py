@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import Masked, plain, unmasked
+from chainrule.core.masked import Masked, Scattered, plain, unmasked
 from chainrule.core.node import Node
 from chainrule.core.order import dfs_order, order_above
 from chainrule.core.parts import OBJECT, Parts
 from chainrule.diff.failing import names_the_node
 from chainrule.diff.forward import forward
-from chainrule.diff.reverse import Adjoints, contributions, fit, reverse, reverse_arrays
+from chainrule.diff.reverse import Adjoints, fit, pulled, reverse, reverse_arrays, summed
 from chainrule.diff.sweep import can_sweep, drops_masks, swept
 from chainrule.errors import NeedsHistoryError
 from chainrule.record.state import current, recording
@@ -83,12 +83,13 @@ def _walked(
     for node in reversed(order):
         if node.rule is None or (g := adjoints.pop(node, None)) is None:
             continue
-        for parent, c in zip(node.parents, contributions(g, prepare(node)), strict=True):
+        g = unmasked(summed(g, prepare))
+        for parent, c in zip(node.parents, pulled(g, node, prepare), strict=True):
             if c is not None:
-                dropped |= type(c) is Masked
+                dropped |= type(c) in (Masked, Scattered)
                 c, before = fit(unmasked(c), parent), adjoints.get(parent)
                 adjoints[parent] = c if before is None else before + c
-    return adjoints, dropped
+    return {node: unmasked(summed(g, prepare)) for node, g in adjoints.items()}, dropped
 
 
 def _without_history(g: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import Masked, perhaps, plain, unmasked, within
+from chainrule.core.masked import Masked, Scattered, perhaps, plain, unmasked, within
 from chainrule.core.node import Node
 from chainrule.core.op import Linear, Multilinear, Rules
 from chainrule.diff.failing import names_the_node
@@ -35,14 +35,13 @@ def reverse(
         rule = node.rule
         if rule is None or (g := take(node, None)) is None:
             continue
-        for parent, c in zip(
-            node.parents, contributions(g, prepare(node) if prepare else node), strict=True
-        ):
+        g = summed(g, prepare)
+        for parent, c in zip(node.parents, pulled(g, node, prepare), strict=True):
             if c is not None:
                 before = have(parent)
                 c = fit(c, parent)
                 adjoints[parent] = c if before is None else before + c
-    return adjoints
+    return {node: summed(g, prepare) for node, g in adjoints.items()}
 
 
 def reverse_arrays(order: Sequence[Node], seeds: Adjoints) -> Adjoints:
@@ -72,6 +71,8 @@ def reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:
         rule = node.rule
         if rule is None or (g := take(node, None)) is None:
             continue
+        if type(g) is Scattered:
+            g, dropped = unmasked(g.total()), True
         if node.watch is not None:
             node.watch.check(node)
         if rule.flow is not None:
@@ -83,14 +84,45 @@ def reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:
             if type(c) is Masked:
                 c, dropped = c.value, True
             if c.shape != parent.shape or c.dtype is not parent.dtype:
-                c = fit(c, parent)
+                c = unmasked(fit(c, parent))
             before = have(parent)
             adjoints[parent] = c if before is None else before + c
-    return dropped
+    return _add_up(adjoints) or dropped
+
+
+def _add_up(adjoints: Adjoints) -> bool:
+    """Make arrays of what waits in any `Scattered`; whether there was one."""
+    waited = False
+    for node, g in adjoints.items():
+        if type(g) is Scattered:
+            adjoints[node], waited = unmasked(g.total()), True
+    return waited
 
 
 def contributions(g: Any, node: Node) -> Sequence[Any]:
     """What `node`, whose adjoint is `g`, adds to the adjoint of each of its parents."""
+    return [summed(c) for c in pulled(g, node)]
+
+
+def summed(g: Any, prepare: Callable[[Node], Node] | None = None) -> Any:
+    """An adjoint that is no `Scattered`: what waited in one is added up."""
+    if type(g) is not Scattered:
+        return g
+    if prepare is not None:
+        prepare(g.node)  # what is recorded for it has this node's line
+    return g.total()
+
+
+def pulled(g: Any, node: Node, prepare: Callable[[Node], Node] | None = None) -> Sequence[Any]:
+    """As `contributions`, some of them perhaps `Scattered`."""
+    found = _pulled(g, node if prepare is None else prepare(node))
+    for c in found:
+        if type(c) is Scattered:
+            c.node = node
+    return found
+
+
+def _pulled(g: Any, node: Node) -> Sequence[Any]:
     if node.watch is not None:
         node.watch.check(node)
     if type(g) is Masked:
@@ -102,6 +134,7 @@ def fit(c: Any, parent: Any) -> Any:
     """A contribution in the parent's own shape and dtype: undo broadcasting and promotion."""
     if c.shape == parent.shape and c.dtype is parent.dtype:
         return c
+    c = summed(c)
     if type(c) is Masked:
         alive = _sum_to(c.alive, parent.shape, np.any) if c.shape != parent.shape else c.alive
         return Masked(fit(c.value, parent), alive)
@@ -136,9 +169,9 @@ def _masked_contributions(g: Masked, node: Node) -> Sequence[Any]:
     if rule.elementwise:
         return [within(c, g.alive) for c in rule.pull(g.value, node)]
     if isinstance(derivative, (Linear, Rules)) and derivative.selects:
-        reached = rule.pull(g.alive.astype(np.float64), node)
+        reached = rule.pull(g.weights, node)
         return [
-            None if c is None else within(c, plain(m) != 0)
+            None if c is None else c.within(m) if type(c) is Scattered else within(c, plain(m) != 0)
             for c, m in zip(rule.pull(g.value, node), reached, strict=True)
         ]
     if rule.op.reach is not None:

@@ -19,7 +19,7 @@ from chainrule.core.op import NOT_WRITTEN, Linear, Op
 from chainrule.core.parts import OBJECT
 from chainrule.core.rule import Rule, rule_for
 from chainrule.core.spec import Spec
-from chainrule.diff.reverse import Adjoints, fit, reverse_numerically
+from chainrule.diff.reverse import Adjoints, fit, reverse_numerically, summed
 from chainrule.errors import UnsupportedError
 from chainrule.ops.structure import item
 from chainrule.record.specialise import GuardedTrace
@@ -128,6 +128,7 @@ def local_pull(node: Node) -> tuple[dict[str, Node], list[Any], bool, GuardedTra
             for name, value in zip(rule.saved_names, node.saved, strict=True)
         )
         for parent, c in zip(node.parents, rule.pull(g, node.with_saved(saved)), strict=True):
+            c = summed(c)
             if type(c) is Masked:
                 masked, c = True, c.value
             c = None if c is None else fit(c, parent)

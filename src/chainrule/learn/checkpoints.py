@@ -13,9 +13,11 @@ folder at a time.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from errno import EACCES
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
@@ -68,8 +70,7 @@ def save_checkpoint(
     With `keep`, only so many of the newest stay, and the one of the lowest `score`.  `meta` is
     anything that JSON can hold.
     """
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = writable(folder)
     if keep is not None and keep < 1:
         raise ArgumentError(f"keep must be at least 1, got {keep}: the newest always stays")
     if step is None:
@@ -87,12 +88,41 @@ def save_checkpoint(
     }
     text = _signed(body)
     path = folder / f"step-{step:09d}.json"
-    remove(path)  # if it is there: it speaks of other arrays
-    write_whole(path.with_suffix(".safetensors"), data)
-    write_whole(path, text)
-    flush_folder(folder)
-    _prune(folder, keep)
+    arrays = path.with_suffix(".safetensors")
+    try:
+        remove(path)  # if it is there: it speaks of other arrays
+        write_whole(arrays, data)
+        write_whole(path, text)
+        flush_folder(folder)
+    except OSError as error:
+        with suppress(OSError):
+            if not path.exists():
+                remove(arrays)  # nothing speaks of them
+        raise _unwritten(path, error) from error
+    try:
+        _prune(folder, keep)
+    except OSError as error:
+        raise CheckpointError(f"{path} is written, but an older one stays: {error}") from error
     return path
+
+
+def writable(folder: str | Path) -> Path:
+    """The folder, made if it is not there; raises where no checkpoint can be written into it."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritten(folder, error) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _unwritten(folder, PermissionError(EACCES, os.strerror(EACCES)))
+    return folder
+
+
+def _unwritten(path: Path, error: OSError) -> CheckpointError:
+    return CheckpointError(
+        f"{path} cannot be written: {error.strerror or error}.  Make room there, or name a folder "
+        "on another disk that you may write to; checkpoints written before are as they were"
+    )
 
 
 def load_checkpoint(folder: str | Path, like: Any = None) -> Checkpoint:

@@ -19,6 +19,7 @@ import numpy as np
 
 from chainrule.errors import DataError
 from chainrule.learn.data import Data
+from chainrule.learn.files import regular
 
 IDX_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 MOST = 2**33  # bytes that a compressed file may grow to, unless the caller allows more
@@ -30,7 +31,7 @@ CHUNK = 2**20
 
 def load_idx(path: str | Path, most: int = MOST) -> np.ndarray:
     """The array of an IDX file, as `train-images-idx3-ubyte`, also compressed as `.gz`."""
-    path = Path(path)
+    path = regular(path)
     with path.open("rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
@@ -77,7 +78,7 @@ def _at_most(file: Any, count: int) -> bytearray:
 
 def load_npy(path: str | Path, mapped: bool = False) -> np.ndarray:
     """The array of an NPY file; `mapped` leaves it on the disk, read as far as it is used."""
-    path = Path(path)
+    path = regular(path)
     with path.open("rb") as file:
         _check_npy(file, path.stat().st_size, str(path))
     return _numpy_load(path, str(path), "r" if mapped else None)
@@ -85,7 +86,7 @@ def load_npy(path: str | Path, mapped: bool = False) -> np.ndarray:
 
 def load_npz(path: str | Path, most: int = MOST) -> dict[str, np.ndarray]:
     """The arrays of an NPZ file by name; together they may take at most so many bytes."""
-    path = Path(path)
+    path = regular(path)
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
@@ -150,7 +151,7 @@ def load_csv(
     number where the second line holds one.  `label`: a column, by name or position.  Words in it
     become classes in alphabetical order; whole numbers stay such, other numbers are float64.
     """
-    path = Path(path)
+    path = regular(path)
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
             rows = list(_rows(csv.reader(file, delimiter=delimiter, strict=True), path))

@@ -9,13 +9,15 @@ from math import isfinite
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
+from warnings import warn
 
 import numpy as np
 
 import chainrule as cr
 from chainrule import tree
-from chainrule.errors import ArgumentError, NonFiniteLoss
+from chainrule.errors import ArgumentError, CheckpointError, NonFiniteLoss
 from chainrule.learn.batches import Batch, Batches, Source, rows_of, source_of
+from chainrule.learn.checkpoints import writable
 from chainrule.learn.history import History
 from chainrule.learn.identity import told
 from chainrule.learn.metrics import means_over
@@ -87,7 +89,9 @@ def train(
       steps, and at the end; the `keep` newest and the best stay. If there are checkpoints in it,
       the run goes on where the newest sound one stood, and ends with the same bits as if it had
       never stopped; with `resume=False` that is an error. So is another loss, optimiser, rate or
-      other data than then, unless it is in `accept`, as `accept="optimiser"`.
+      other data than then, unless it is in `accept`, as `accept="optimiser"`. A checkpoint that
+      cannot be written is a warning, and the run goes on; if it is the last one, the run ends in
+      a `CheckpointError` that has what was trained as `trained`.
     - `keys`: the loss takes a key as its last argument, for dropout and other noise, drawn from
       `seed` and the number of the step; None where it is measured.
     - `callbacks`: each is called with the record of an epoch and the parameters; True ends the run.
@@ -112,7 +116,7 @@ def train(
             "measured": [] if validation is None else ["validation", *(metrics or ())],
             **source.identity(),
         }
-        store = Store(Path(checkpoints), keep, identity, accepted)
+        store = Store(writable(checkpoints), keep, identity, accepted)
     run = _Run(
         loss=loss,
         source=source,
@@ -161,6 +165,7 @@ class _Run:
     shown: Shown
     point: Point
     keyed: int | None  # what the keys are drawn from, if there are any
+    unwritten: CheckpointError | None = None  # why the newest checkpoint is not there
 
     def to_the_end(self, resume: bool) -> Trained:
         resumed = self._resume(resume) if self.store else None
@@ -173,8 +178,8 @@ class _Run:
                 self._one_epoch()
         except KeyboardInterrupt as interrupt:
             why = interrupt
-            if self.store and not _not_finite(self.point.parameters):
-                self.store.save(self.point)
+            if not _not_finite(self.point.parameters):
+                self._write()
             self.point = self.point._replace(stopped="interrupted")
         except Exception as error:
             why = error
@@ -184,7 +189,14 @@ class _Run:
         p = self.point
         best = p.best if p.best_epoch else p.parameters
         stopped = p.stopped or ("epochs" if p.epoch >= self.epochs else "patience")
-        return Trained(p.parameters, p.state, p.history, best, p.best_epoch, stopped, resumed)
+        found = Trained(p.parameters, p.state, p.history, best, p.best_epoch, stopped, resumed)
+        if self.unwritten is not None:
+            raise CheckpointError(
+                f"the run is over, but its last checkpoint is missing: {self.unwritten}.\n"
+                "  What was trained is in `trained` of this error",
+                found,
+            ) from self.unwritten
+        return found
 
     def _resume(self, resume: bool) -> str | None:
         assert self.store is not None
@@ -269,7 +281,18 @@ class _Run:
     def _save(self) -> None:
         if self.store:
             self._refuse_nonfinite()
+            self._write()
+
+    def _write(self) -> None:
+        """Write a checkpoint; a full disk does not end the run, which may outlast it."""
+        if self.store is None:
+            return
+        self.unwritten = None
+        try:
             self.store.save(self.point)
+        except CheckpointError as error:
+            self.unwritten = error
+            warn(f"training goes on without a checkpoint: {error}", RuntimeWarning, stacklevel=2)
 
     def _nonfinite_loss(self, loss: float, batch: Batch) -> NonFiniteLoss:
         p = self.point

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import Masked, perhaps, within
+from chainrule.core.masked import Masked, Scattered, perhaps, within
 from chainrule.core.op import OPS, Op, Sample, first_recorded, sample
 from chainrule.core.slot import Slot
 from chainrule.core.spec import Spec, broadcast_shapes, dummy
@@ -28,6 +28,7 @@ from chainrule.ops.samples import draw
 from chainrule.ops.structure import refuse_loss
 
 PLAIN = (np.ndarray, np.generic)
+MAX_DENSE_LANES = 1024  # up to here a full array costs less than one that waits for its sum
 
 
 def take_index(x: Any, index: Any) -> Any:
@@ -59,10 +60,12 @@ def _alive(shape: tuple[int, ...], template: Template, arrays: Any = ()) -> Any:
 def _pull_getitem(g: Any, x_spec: Any, template: Template) -> Any:
     """The transpose of reading: zeros, structural ones, but for the lanes that were read."""
     shape = x_spec.shape
-    value = (_embed if isinstance(g, PLAIN) else embed)(g, template, shape)  # a hot rule
-    if prod(g.shape) == prod(shape):
-        return value
-    return Masked(value, _alive(shape, template))
+    lanes = prod(shape)
+    if prod(g.shape) == lanes:
+        return embedded(g, template, shape)
+    if lanes > MAX_DENSE_LANES:
+        return Scattered(g, template, shape)
+    return Masked(embedded(g, template, shape), _alive(shape, template))
 
 
 def _getitem_variant(x: Any, *arrays: Any, template: Template) -> tuple[Op, list[Any]] | None:
@@ -139,6 +142,11 @@ def _embed(x: Any, template: Template, shape: tuple[int, ...]) -> Any:
     out = np.zeros(shape, x.dtype)
     out[template] = x
     return out if shape else out[()]
+
+
+def embedded(x: Any, template: Template, shape: tuple[int, ...]) -> Any:
+    """`embed`, on arrays without the way through its record: a hot rule."""
+    return (_embed if isinstance(x, PLAIN) else embed)(x, template, shape)
 
 
 embed = linear(
@@ -234,6 +242,9 @@ def _gather(x: Any, *arrays: Any, template: Template) -> Any:
 def _pull_gather(g: Any, xs_spec: Any, fixed: Any, template: Template) -> list[Any]:
     """The transpose of reading: a lane read twice gets both; unread lanes are structural zeros."""
     shape, arrays = xs_spec[0].shape, fixed[1:]
+    lanes = prod(shape)
+    if prod(g.shape) < lanes > MAX_DENSE_LANES and first_recorded(arrays) is None:
+        return [Scattered(g, fill_index(template, arrays), shape), *[None] * len(arrays)]
     value = scatter(g, *arrays, template=template, shape=shape)
     alive = _alive(shape, template, arrays)
     return [Masked(value, alive) if perhaps(~alive) else value, *[None] * len(arrays)]

@@ -8,6 +8,7 @@ False, and the caller finds out why, or makes them so.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from chainrule.core.spec import Shape
@@ -18,6 +19,7 @@ REFERENCES, TYPE, DATA, AXES, SHAPE, DTYPE, FLAGS = 0, 8, 16, 24, 32, 56, 64
 FLOAT_VALUE = 16  # of a Python float, and of NumPy's float64
 FITS = 0x0001 | 0x0100  # C-contiguous and aligned
 WRITEABLE = 0x0400
+MAX_UNROLLED = 16  # arguments alike, checked one by one: LLVM takes n log n steps or worse for them
 EXTRAS = ("array", "float", "float64", "true", "false", "busy")  # behind those of the program
 
 
@@ -38,18 +40,20 @@ def entry_function(
     code.line("%table = load ptr, ptr %base")
     extra = {name: code.pointer(first_extra + i) for i, name in enumerate(EXTRAS)}
     kinds = {d: code.pointer(first_extra + len(EXTRAS) + i) for i, d in enumerate(dtypes)}
-    every = [*inputs, *outputs]
-    right = code.put(f"icmp eq i64 %count, {len(every)}")
+    right = code.put(f"icmp eq i64 %count, {len(inputs) + len(outputs)}")
     _require(code, right, "counted", "turned_away")
     busy = code.put(f"getelementptr i8, ptr %table, i64 {8 * (first_extra + EXTRAS.index('busy'))}")
     if long:
         asked = code.put(f"cmpxchg ptr {busy}, i64 0, i64 1 seq_cst seq_cst")
         _require(code, code.put(f"extractvalue {{ i64, i1 }} {asked}, 1"), "mine", "turned_away")
-    for i, (shape, dtype) in enumerate(every):
-        at = code.put(f"getelementptr i8, ptr %args, i64 {8 * i}")
-        given = code.put(f"load ptr, ptr {at}")
-        number = i < len(inputs) and shape == () and dtype.name == "float64"
-        _pointed(code, i, given, shape, kinds[dtype], extra, number, i >= len(inputs))
+    first = 0
+    for (shape, dtype, written), run in groupby(
+        [*((*spec, False) for spec in inputs), *((*spec, True) for spec in outputs)]
+    ):
+        end = first + len(list(run))
+        number = not written and shape == () and dtype.name == "float64"
+        _run_of(code, first, end, shape, kinds[dtype], extra, number, written)
+        first = end
     if long:
         code.declares |= {
             "declare ptr @PyEval_SaveThread()",
@@ -87,20 +91,41 @@ def _field(code: Code, owner: str, offset: int, of: str) -> str:
     return code.put(f"load {of}, ptr {at}")
 
 
+def _run_of(code: Code, first: int, end: int, *alike: Any) -> None:
+    """Check arguments that are all to be alike: in a loop, if they are many."""
+    if end - first <= MAX_UNROLLED:
+        for i in range(first, end):
+            _pointed(code, i, str(i), *alike)
+        return
+    code.line(f"br label %before{first}")
+    code.lines.append(f"before{first}:")
+    code.line(f"br label %loop{first}")
+    code.lines.append(f"loop{first}:")
+    number, following = f"%number_of{first}", f"%following{first}"
+    code.line(f"{number} = phi i64 [ {first}, %before{first} ], [ {following}, %done{first} ]")
+    _pointed(code, first, number, *alike)
+    code.line(f"{following} = add i64 {number}, 1")
+    more = code.put(f"icmp ult i64 {following}, {end}")
+    code.line(f"br i1 {more}, label %loop{first}, label %behind{first}")
+    code.lines.append(f"behind{first}:")
+
+
 def _pointed(
     code: Code,
     i: int,
-    given: str,
+    at: str,
     shape: Shape,
     dtype: str,
     extra: dict[str, str],
     number: bool,
     written: bool,
 ) -> None:
-    """Check one argument, and put its data into the table."""
+    """Check argument number `at`, and put its data into the table; `i` is in its labels."""
+    given = code.put(f"load ptr, ptr {code.put(f'getelementptr ptr, ptr %args, i64 {at}')}")
     kind = _field(code, given, TYPE, "ptr")
     is_array = code.put(f"icmp eq ptr {kind}, {extra['array']}")
-    into = code.put(f"getelementptr i8, ptr %table, i64 {8 * (1 + i)}")
+    slots = code.put("getelementptr i8, ptr %table, i64 8")  # behind that of the arena
+    into = code.put(f"getelementptr ptr, ptr {slots}, i64 {at}")
     if number:
         code.line(f"br i1 {is_array}, label %array{i}, label %number{i}")
         code.lines.append(f"number{i}:")

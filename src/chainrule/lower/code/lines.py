@@ -80,6 +80,11 @@ class Code:
         self.operands.append(base)
         return f"%p{len(self.operands) - 1}"
 
+    def table(self) -> str:
+        """The table itself, as a parameter."""
+        self.operands.append("%table")
+        return f"%p{len(self.operands) - 1}"
+
     def label(self, what: str) -> str:
         self.labels += 1
         return f"{what}{self.labels}"

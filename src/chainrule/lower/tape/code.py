@@ -15,6 +15,7 @@ from chainrule.lower.tape.tape import APART, KIND, LENGTH, ONE, REVERSED, Tape
 from chainrule.lower.values.value import BOOL, Value
 
 NEAR = 2**17  # slots that a near cache holds
+MAX_WORDS_ALONE = 16  # numbers with a line of code each; more of them are moved by a loop
 
 
 def tape_function(name: str, step: Taped, frame: Frame) -> Code:
@@ -27,6 +28,7 @@ def tape_function(name: str, step: Taped, frame: Frame) -> Code:
     large = tape.slots > NEAR
     parts = [part for k, kind in enumerate(tape.kinds) for part in forward_cases(k, kind, large)]
     parts += [_forward_loop(tape.kinds), _collect("i8"), _collect("i64")]
+    parts += [_move_words("in"), _move_words("out")]
     if tape.sweeps:
         flowing = [(k, kind) for k, kind in enumerate(tape.kinds) if kind.flows]
         parts += [part for k, kind in flowing for part in reverse_cases(k, kind, large)]
@@ -49,13 +51,18 @@ class _StepWriter:
         tape, code = self.tape, self.code
         values = self.frame.pointer(code, step.room)
         self._copy(values, 0, self._held(tape.given), len(tape.given))
+        words: list[tuple[Value, int]] = []
         for (first, size, dtype), (given, _) in zip(tape.inputs, step.value.args, strict=True):
+            if dtype != BOOL and size == 1:
+                words.append((given, first))
+                continue
             source = self.frame.pointer(code, given)
             if dtype == BOOL:
                 word = code.put(f"zext i8 {code.put(f'load i8, ptr {source}')} to i64")
                 code.line(f"store i64 {word}, ptr {self._at(values, first)}, align 8")
             else:
                 self._copy(values, first, source, size)
+        self._move_words(words, values, "in")
         operands = self._held(tape.operands)
         runs, end = self._stretch(tape.runs)
         saved = self._at(values, 2 * tape.slots) if tape.sweeps else values
@@ -101,17 +108,34 @@ class _StepWriter:
     def _results(self, step: Taped, sweep: int, memory: str) -> None:
         """Bring results from their slots to where they belong."""
         code = self.code
+        words: list[tuple[Value, int]] = []
         for value in step.results:
             result = self.tape.results[value.params]
             if result.sweep != sweep:
                 continue
-            slots, into = result.slots, self.frame.pointer(code, value)
+            slots = result.slots
+            if result.dtype != BOOL and len(slots) == 1:
+                words.append((value, int(slots[0])))
+                continue
+            into = self.frame.pointer(code, value)
             in_line = result.dtype != BOOL and (np.diff(slots) == 1).all()
             if len(slots) and in_line:
                 self._copy(into, 0, self._at(memory, int(slots[0])), len(slots))
             elif len(slots):
                 given = f"ptr {into}, ptr {memory}, ptr {self._held(slots)}, i64 {len(slots)}"
                 code.line(f"call void @collect_{'i8' if result.dtype == BOOL else 'i64'}({given})")
+        self._move_words(words, memory, "out")
+
+    def _move_words(self, words: list[tuple[Value, int]], memory: str, way: str) -> None:
+        """Numbers of eight bytes between where each lies and its slot of `memory`."""
+        if len(words) > MAX_WORDS_ALONE:
+            places = [(*self.frame.locate(value)[:2], slot) for value, slot in words]
+            given = f"ptr {memory}, ptr {self._held(np.array(places, np.int64))}, i64 {len(words)}"
+            self.code.line(f"call void @words_{way}(ptr {self.code.table()}, {given})")
+            return
+        for value, slot in words:
+            there, here = self.frame.pointer(self.code, value), self._at(memory, slot)
+            self._copy(*((here, 0, there) if way == "in" else (there, 0, here)), 1)
 
 
 def _cases(kinds: Sequence[Kind], word: str) -> str:
@@ -273,6 +297,39 @@ next:
   %number = load {element}, ptr %from, align 8
   %to = getelementptr {element}, ptr %into, i64 %i
   store {element} %number, ptr %to
+  %following = add i64 %i, 1
+  %more = icmp ult i64 %following, %count
+  br i1 %more, label %next, label %over
+over:
+  ret void
+}}
+""".splitlines()[1:]
+    return code
+
+
+def _move_words(way: str) -> Code:
+    """`@words_…(table, memory, places, how many)`, of which each has three numbers: a slot of the
+    table, the bytes behind what that points to, and the slot of the memory."""
+    there, here = ("from", "to") if way == "in" else ("to", "from")
+    code = Code()
+    code.lines = f"""
+define internal void @words_{way}(ptr %table, ptr %memory, ptr %places, i64 %count) nounwind {{
+entry:
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %following, %next ]
+  %place = getelementptr [3 x i64], ptr %places, i64 %i
+  %pointer = load i64, ptr %place, align 8
+  %behind = getelementptr i64, ptr %place, i64 1
+  %bytes = load i64, ptr %behind, align 8
+  %last = getelementptr i64, ptr %place, i64 2
+  %slot = load i64, ptr %last, align 8
+  %base_at = getelementptr ptr, ptr %table, i64 %pointer
+  %base = load ptr, ptr %base_at, align 8
+  %{there} = getelementptr i8, ptr %base, i64 %bytes
+  %{here} = getelementptr i64, ptr %memory, i64 %slot
+  %number = load i64, ptr %from, align 8
+  store i64 %number, ptr %to, align 8
   %following = add i64 %i, 1
   %more = icmp ult i64 %following, %count
   br i1 %more, label %next, label %over
