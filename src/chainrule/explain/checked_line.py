@@ -234,13 +234,13 @@ def cancelled(known: OfRun, u: Arrays) -> float:
     for node in known.order:
         if node.rule is None or not any(p in tangents for p in node.parents):
             continue
-        t = node.rule.push([tangents.get(p) for p in node.parents], known.bound(node))
+        t = unmasked(node.rule.push([tangents.get(p) for p in node.parents], known.bound(node)))
         if t is None:
             continue
         tangents[node] = t
         g = known.adjoints.get(node)
         if g is not None and node.dtype != object:
-            terms = np.abs(np.asarray(unmasked(g)) * np.asarray(unmasked(t)))
+            terms = np.abs(np.asarray(unmasked(g)) * np.asarray(t))
             worst = max(worst, float(np.max(terms, initial=0.0)) * np.finfo(node.dtype).eps)
     return worst if np.isfinite(worst) else 0.0
 
