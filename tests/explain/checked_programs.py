@@ -198,6 +198,7 @@ SICK = {
     "a detached value": (detached, ([1.0, 2.0],), r"wrong as a whole[\s\S]*x \* weight"),
 }
 
+
 HEALTHY = {
     "sin": (np.sin, (0.3,)),
     "a network": (lambda w, x: np.sum(np.tanh(x @ w) ** 2), (MATRIX, np.array([[0.3, -0.7]]))),

@@ -12,7 +12,7 @@ from chainrule.core.graph import Graph
 from chainrule.core.node import Node
 from chainrule.diff.gradient import jvp, vjp
 from chainrule.diff.run import Run
-from chainrule.errors import ArgumentError, ChainruleError, GradientCheckError
+from chainrule.errors import ArgumentError, ChainruleError, GradientCheckError, NeedsHistoryError
 from chainrule.explain.arguments import Flat, as_array, on_arrays, pulled_back
 from chainrule.explain.checked_line import (
     Line,
@@ -166,7 +166,11 @@ class _Checker:
 
     def _refuse_not_finite(self, run: Run) -> None:
         """Raise where the derivative, or all of the value, is NaN or infinite."""
-        self.known = known = OfRun(run)
+        self.known, self.floor = None, 0.0
+        try:
+            self.known = known = OfRun(run)
+        except NeedsHistoryError:  # the engine has another walk for it, which the rest is held to
+            return
         self.floor = rounding_of(known)
         found = report(known, self.name, dict(zip(self.graph.leaves, self.names, strict=False)))
         gradients = [r for r in found.results if r.what == "gradient"]
@@ -350,7 +354,7 @@ class _Checker:
             rows = rows_of(mode, what, along, slope, shaken)
             for i, (ours, theirs, error, size, loose) in enumerate(rows):
                 allowed = max(self.rtol, 32 * line.epsilon) * size + CERTAIN * error + loose
-                if shaken and line.edge is None:
+                if shaken and line.edge is None and self.known is not None:
                     allowed = allowed + GROWTH * cancelled(self.known, line.u)
                 bound = bounds and bounds[i]
                 bad, known, off = judged(line, ours, theirs, error, allowed, bound)
