@@ -7,16 +7,22 @@ part in the gradient, so one `where` around the function is enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from chainrule.core.node import Node
 from chainrule.core.op import OPS
 from chainrule.explain.blame import Event
+from chainrule.explain.origins import fits_double
 
 PRODUCTS = {"multiply", "matmul", "dot", "vdot", "inner", "vecdot", "einsum_pair"}
+
+
+MANY = 8  # turns of a line on its own results that are a loop
+STEPS = 12  # nodes that one turn of a loop may have, one after the other
 
 
 class Case:
@@ -74,6 +80,25 @@ class Case:
         return met or (bool(self.users & PRODUCTS) and any(h.startswith("0 ×") for h in back))
 
     @property
+    def weighted_by_input(self) -> bool:
+        """Whether its infinity meets a zero that itself depends on the input."""
+        return any(
+            e.node.op.name in PRODUCTS and len(e.node.parents) > 1
+            for e in self.events
+            if e.role == "carrier" and e.node.rule is not None
+        )
+
+    @property
+    def repeated(self) -> bool:
+        """Whether its line ran again and again on its own results, as in a loop."""
+        node, turns = self.event.node, 0
+        while node is not None and turns < MANY:
+            above = [p for p in node.parents if p.rule is not None]
+            same = next((n for n in _lineage(above) if _same_place(n, self.event.node)), None)
+            node, turns = same, turns + 1
+        return turns >= MANY
+
+    @property
     def at_exponent(self) -> bool:
         """Whether it is the derivative by the second operand."""
         node = self.event.node
@@ -84,6 +109,17 @@ class Case:
     @property
     def empty(self) -> bool:
         return any(np.size(o.value) == 0 for o in self.event.operands if o.value is not None)
+
+
+def _lineage(nodes: Sequence[Node]) -> Iterator[Node]:
+    """These nodes and what they were computed from, a few steps far."""
+    for _ in range(STEPS):
+        yield from nodes
+        nodes = list(dict.fromkeys(p for n in nodes for p in n.parents if p.rule is not None))
+
+
+def _same_place(one: Node, other: Node) -> bool:
+    return one.code is not None and (one.code, one.lasti) == (other.code, other.lasti)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,25 +178,10 @@ cure("a seed", "",
 # -- overflow of a narrow type ---------------------------------------------------------------------
 
 
-def _fits_double(case: Case) -> bool:
-    """Whether the same op on the same operands in double precision is finite."""
-    event = case.event
-    values = [o.value for o in event.operands]
-    if event.node.dtype not in (np.float32, np.float16) or any(v is None for v in values):
-        return False
-    wide = [np.asarray(v, np.float64)[()] if np.asarray(v).dtype.kind == "f" else v for v in values]
-    try:
-        with np.errstate(all="ignore"):
-            found = event.node.op.forward(*wide, **event.node.attrs)
-    except Exception:  # noqa: BLE001 - an op that takes no doubles
-        return False
-    return bool(np.all(np.isfinite(found)))
-
-
 cure("a narrow type", "",
      "float32 ends at 3.4e38, float16 at 65504",
      "keep it in float64 from the start: the gradient has the type of the input",
-     lambda c: c.event.when == "forward" and c.how == "overflow" and _fits_double(c))  # fmt: skip
+     lambda c: c.event.when == "forward" and c.how == "overflow" and fits_double(c.event))  # fmt: skip
 
 # -- exponentials ----------------------------------------------------------------------------------
 
@@ -221,6 +242,10 @@ cure("the log of a sigmoid", LOGARITHMS,
      "cr.log_expit(x) computes the logarithm without the probability; log(1 - p) is "
      "cr.log_expit(-x)",
      lambda c: _at_pole(c) and "expit" in c.above(0))  # fmt: skip
+cure("x log x at 0", LOGARITHMS,
+     "0 × log 0 is NaN, and the derivative of x log x at 0 is infinite",
+     "select around the product: np.where(x > 0, x * np.log(x), 0) has the gradient 0 there",
+     lambda c: _at_pole(c) and c.meets_zero and c.weighted_by_input)  # fmt: skip
 cure("0 × log 0", LOGARITHMS,
      "0 × inf is NaN",
      "cr.xlogy(w, x) is 0 where w is 0, with a gradient of 0",
@@ -285,13 +310,18 @@ cure("sin(x) / x", "divide",
      lambda c: c.x == c.y == 0 and c.made_by(0) in ("sin", "expm1"))  # fmt: skip
 cure("division by a spread of zero", "divide",
      "the values are all equal, so their deviation is 0",
-     "(x - np.mean(x)) / (np.std(x) + 1e-8)",
+     "(x - np.mean(x)) / (np.std(x) + 1e-8); of a deviation of your own, add it below the root: "
+     "np.sqrt(np.mean((x - m) ** 2) + 1e-8)",
      lambda c: c.y == 0 and c.made_by(1) in ("deviation", "divide", "ptp", "sqrt"))  # fmt: skip
 cure("division by a norm of zero", "divide",
      "the vector to be normalised is 0",
      "n = np.linalg.norm(x); x / np.where(n > 0, n, 1)",
      lambda c: c.y == 0 and c.made_by(1) in ("euclidean_norm", "power_norm", "absolute",
                                               "hypot"))  # fmt: skip
+cure("a ratio inside a logarithm", "divide",
+     "the logarithm of a number divided by 0 is infinite",
+     "keep the divisor above 0: x / np.maximum(y, 1e-12), or compute it as cr.softmax(raw)",
+     lambda c: c.y == 0 and c.through & {"log", "log2", "log10"})  # fmt: skip
 cure("0 / 0", "divide",
      "0 / 0 has no value",
      "leave it out: np.where(y != 0, x / y, 0)",
@@ -334,6 +364,11 @@ cure("a pole of gamma", "gamma gammaln loggamma digamma psi polygamma",
 
 # -- the rest --------------------------------------------------------------------------------------
 
+cure("a loop that grows", "",
+     "each turn of the loop makes it larger",
+     "divide by its norm in each turn (h = h / np.linalg.norm(h)), bound it (h = np.tanh(h)), or "
+     "take fewer turns",
+     lambda c: c.event.when == "forward" and _overflows(c) and c.repeated)  # fmt: skip
 cure("a product that overflows", "prod cumprod",
      "the product is beyond the largest number",
      "add logarithms: np.sum(np.log(np.abs(x)))",

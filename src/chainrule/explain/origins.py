@@ -81,7 +81,21 @@ def _how_value(event: Event, operands: Any, by_lane: bool) -> str:
     raised = _raised(lambda: event.node.op.forward(*given, **event.node.attrs))
     if not raised and isinstance(event.node.op.derivative, (Linear, Multilinear)):
         return "overflow" if _any_input(operands) else ""  # sums and products have no poles
-    return _reason(raised)
+    return _reason(raised) or ("overflow" if fits_double(event) else "")
+
+
+def fits_double(event: Event) -> bool:
+    """Whether a narrow op on the same operands in double precision is finite."""
+    node, values = event.node, [o.value for o in event.operands]
+    if node.dtype not in (np.float32, np.float16) or any(v is None for v in values):
+        return False
+    wide = [np.asarray(v, np.float64)[()] if np.asarray(v).dtype.kind == "f" else v for v in values]
+    try:
+        with np.errstate(all="ignore"):
+            found = node.op.forward(*wide, **node.attrs)
+    except Exception:  # noqa: BLE001 - an op that takes no doubles
+        return False
+    return bool(np.all(np.isfinite(found)))
 
 
 def _any_input(operands: Any) -> bool:
