@@ -140,6 +140,8 @@ def rows_of(
     mode: str, what: Any, v: Arrays | None, slope: Slope, shaken: list[dict[str, Any]] | None
 ) -> list[tuple[Any, ...]]:
     """Ours, theirs, its error, the size of what is compared, and the rounding of ours."""
+    loose: Any
+    sizes: Any
     if v is None:
         loose = [
             4 * np.max([np.abs(s[mode][i] - w) for s in shaken], axis=0) if shaken else 0.0

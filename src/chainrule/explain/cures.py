@@ -91,7 +91,8 @@ class Case:
     @property
     def repeated(self) -> bool:
         """Whether its line ran again and again on its own results, as in a loop."""
-        node, turns = self.event.node, 0
+        node: Node | None = self.event.node
+        turns = 0
         while node is not None and turns < MANY:
             above = [p for p in node.parents if p.rule is not None]
             same = next((n for n in _lineage(above) if _same_place(n, self.event.node)), None)
@@ -181,7 +182,8 @@ cure("a seed", "",
 cure("a narrow type", "",
      "float32 ends at 3.4e38, float16 at 65504",
      "keep it in float64 from the start: the gradient has the type of the input",
-     lambda c: c.event.when == "forward" and c.how == "overflow" and fits_double(c.event))  # fmt: skip
+     lambda c: c.event.when == "forward" and c.how == "overflow"
+     and fits_double(c.event))  # fmt: skip
 
 # -- exponentials ----------------------------------------------------------------------------------
 

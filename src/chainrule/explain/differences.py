@@ -132,7 +132,8 @@ def careful(
 
 def _walked(rows: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     """Of differences from fine to coarse the most certain that no finer one contradicts."""
-    value, error = np.full(np.shape(rows[0][0]), np.nan, rows[0][0].dtype), np.inf
+    value: Any = np.full(np.shape(rows[0][0]), np.nan, rows[0][0].dtype)
+    error: Any = np.inf
     ended = np.zeros(np.shape(value), bool)
     for v, e in rows:
         counts = np.isfinite(v) & np.isfinite(e)
