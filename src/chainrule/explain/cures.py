@@ -7,7 +7,7 @@ part in the gradient, so one `where` around the function is enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,13 +16,12 @@ import numpy as np
 from chainrule.core.node import Node
 from chainrule.core.op import OPS
 from chainrule.explain.blame import Event
-from chainrule.explain.origins import fits_double
+from chainrule.explain.origins import fits_double, leaves_of, lineage, same_place
 
 PRODUCTS = {"multiply", "matmul", "dot", "vdot", "inner", "vecdot", "einsum_pair"}
 
 
 MANY = 8  # turns of a line on its own results that are a loop
-STEPS = 12  # nodes that one turn of a loop may have, one after the other
 
 
 class Case:
@@ -81,9 +80,12 @@ class Case:
 
     @property
     def weighted_by_input(self) -> bool:
-        """Whether its infinity meets a zero that itself depends on the input."""
+        """Whether its infinity meets a zero that depends on the same input: x log x."""
+        mine = leaves_of(self.event.node)
         return any(
-            e.node.op.name in PRODUCTS and len(e.node.parents) > 1
+            e.node.op.name in PRODUCTS
+            and len(e.node.parents) > 1
+            and all(leaves_of(p) & mine for p in e.node.parents)
             for e in self.events
             if e.role == "carrier" and e.node.rule is not None
         )
@@ -95,7 +97,7 @@ class Case:
         turns = 0
         while node is not None and turns < MANY:
             above = [p for p in node.parents if p.rule is not None]
-            same = next((n for n in _lineage(above) if _same_place(n, self.event.node)), None)
+            same = next((n for n in lineage(above) if same_place(n, self.event.node)), None)
             node, turns = same, turns + 1
         return turns >= MANY
 
@@ -110,17 +112,6 @@ class Case:
     @property
     def empty(self) -> bool:
         return any(np.size(o.value) == 0 for o in self.event.operands if o.value is not None)
-
-
-def _lineage(nodes: Sequence[Node]) -> Iterator[Node]:
-    """These nodes and what they were computed from, a few steps far."""
-    for _ in range(STEPS):
-        yield from nodes
-        nodes = list(dict.fromkeys(p for n in nodes for p in n.parents if p.rule is not None))
-
-
-def _same_place(one: Node, other: Node) -> bool:
-    return one.code is not None and (one.code, one.lasti) == (other.code, other.lasti)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ REASONS = {
     "overflow": "overflow",
     "invalid value": "invalid",
 }
+STEPS = 12  # nodes that one turn of a loop may have, one after the other
 Place = tuple[int, ...] | None
 
 
@@ -214,3 +215,27 @@ def _how_product(adjoint: Any, local: Any, event: Event, raised: list[str]) -> s
     if event.kind == "NaN" and np.isinf(adjoint) and local == 0:
         return f"{_word(adjoint)} × 0"
     return "overflow" if np.isfinite(adjoint) and event.kind != "NaN" else ""
+
+
+# -- where it was computed from --------------------------------------------------------------------
+
+
+def lineage(nodes: Sequence[Node]) -> Iterator[Node]:
+    """These nodes and what they were computed from, a few steps far."""
+    for _ in range(STEPS):
+        yield from nodes
+        nodes = list(dict.fromkeys(p for n in nodes for p in n.parents if p.rule is not None))
+
+
+def leaves_of(node: Node) -> set[Node]:
+    """The leaves a node was computed from, as far as a few steps tell."""
+    near, found = [node], set()
+    for _ in range(STEPS):
+        found |= {n for n in near if n.rule is None}
+        near = list(dict.fromkeys(p for n in near for p in n.parents))
+    return found
+
+
+def same_place(one: Node, other: Node) -> bool:
+    """Whether both were recorded by the same instruction."""
+    return one.code is not None and (one.code, one.lasti) == (other.code, other.lasti)
