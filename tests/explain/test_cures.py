@@ -49,6 +49,16 @@ class Mended(Broken):
         return g * 2 * x
 
 
+SHARES = np.array([0.3, 0.7])
+
+
+def recurrent(w, after):
+    h = np.ones(2)
+    for _ in range(800):
+        h = after(w @ h)
+    return np.sum(h)
+
+
 HOLES = np.array([1.0, np.nan])
 MASK = np.array([0.0, -np.inf])
 EQUAL = np.full(3, 2.0)
@@ -106,6 +116,21 @@ PROGRAMS = {
     ),
     "the log of a sigmoid": (
         lambda x: np.log(cr.expit(x)), cr.log_expit, -1000.0,
+    ),
+    "x log x at 0": (
+        total(lambda x: x * np.log(x / SHARES)),
+        total(lambda x: np.where(x > 0, x * np.log(x / SHARES), 0)),
+        np.array([0.0, 0.7]),
+    ),
+    "a ratio inside a logarithm": (
+        total(lambda q: SHARES * np.log(SHARES / q)),
+        total(lambda q: SHARES * np.log(SHARES / np.maximum(q, 1e-12))),
+        np.array([0.0, 0.7]),
+    ),
+    "a loop that grows": (
+        lambda w: recurrent(w, lambda h: h),
+        lambda w: recurrent(w, lambda h: h / np.linalg.norm(h)),
+        np.array([[3.0, 0.1], [0.2, 3.0]]),
     ),
     "0 × log 0": (
         total(lambda x: WEIGHTS * np.log(x)),
@@ -213,7 +238,7 @@ PROGRAMS = {
 ANOTHER = {  # cures that are another function on purpose
     "an overflow", "a product that overflows", "an exponential that overflows",
     "a sum of gradients that overflows", "the log of a negative number", "a pole of gamma",
-    "an angle at 0 or π",
+    "an angle at 0 or π", "a loop that grows",
 }  # fmt: skip
 WITHOUT = {"none", "a seed"}  # no program; the seed has a test of its own
 
@@ -232,6 +257,38 @@ def test_the_cure_is_named_and_cures(key):
     assert str(report.cure) in " ".join(str(report).split())
     after = cr.find_nonfinite(cured, np.asarray(x, np.float64))
     assert not [r for r in after.results if r.what == "gradient" or key != "an input"], str(after)
+
+
+def own_deviation(x, small):
+    m = np.mean(x, axis=0)
+    return np.sum(((x - m) / np.sqrt(np.mean((x - m) ** 2, axis=0) + small)) ** 2)
+
+
+# The other programs that a cure is told for: each cured by what it says.
+OTHERS = {
+    "float32 x³": ("a narrow type", total(lambda x: x**3), total(lambda x: x**3),
+                   np.array([1e13, 1.0], np.float32)),
+    "float16 x²": ("a narrow type", total(lambda x: x**2), total(lambda x: x**2),
+                   np.array([1e3, 1.0], np.float16)),
+    "batch norm": ("division by a spread of zero", lambda x: own_deviation(x, 0.0),
+                   lambda x: own_deviation(x, 1e-8), np.ones((3, 2))),
+    "KL by the first": ("x log x at 0", total(lambda p: p * (np.log(p) - np.log(SHARES))),
+                        total(lambda p: np.where(p > 0, p * (np.log(p) - np.log(SHARES)), 0)),
+                        np.array([0.0, 0.7])),
+    "KL, a share of 0": ("0 × log 0", total(lambda q: WEIGHTS * np.log(WEIGHTS / q)),
+                         total(lambda q: cr.xlogy(WEIGHTS, WEIGHTS / q)), np.array([0.2, 0.8])),
+    "a loop, bounded": ("a loop that grows", lambda w: recurrent(w, lambda h: np.maximum(h, 0)),
+                        lambda w: recurrent(w, lambda h: np.tanh(np.maximum(h, 0))),
+                        np.array([[3.0, 0.1], [0.2, 3.0]])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_programs_are_cured_by_what_they_are_told(name):
+    key, sick, cured, x = OTHERS[name]
+    report = cr.find_nonfinite(sick, x)
+    assert report.cure.key == key, f"told {report.cure.key}\n{report}"
+    assert not cr.find_nonfinite(cured, np.asarray(x, np.float64))
 
 
 @pytest.mark.parametrize("key", PROGRAMS)

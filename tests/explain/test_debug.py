@@ -81,12 +81,28 @@ def test_a_finite_gradient_is_the_same():
         assert type(a[1]) is type(b[1])
 
 
-def test_a_value_that_is_not_finite_is_no_gradient():
+def test_a_loss_that_is_not_finite_is_told_although_its_gradient_is():
+    def infinite(x):
+        return np.sum(x) + np.inf
+
+    for compute in (
+        lambda: cr.grad(lambda x: np.log(x) * 0 + 3 * x)(-1.0),
+        lambda: cr.value_and_grad(lambda x: x + np.nan)(1.0),
+        lambda: cr.grad(infinite)(np.ones(2)),
+        lambda: (cr.variable(1.0) + np.inf).backward(),
+    ):
+        with cr.debug(), pytest.raises(cr.NonFiniteGradient) as caught:
+            compute()
+        error = caught.value
+        assert "the value of" in str(error)
+        assert "the gradient" not in str(error)
+        assert "test_debug.py:" in str(error)
+
+
+def test_a_lane_that_is_not_finite_is_no_loss():
     with cr.debug():
-        assert cr.grad(lambda x: np.log(x) * 0 + 3 * x)(-1.0) == 3.0
-        value, g = cr.value_and_grad(lambda x: x + np.nan)(1.0)
-    assert np.isnan(value)
-    assert g == 1.0
+        found = cr.jacobian(lambda x: np.where(x > 0, x, -np.inf))(np.array([1.0, -1.0]))
+    np.testing.assert_array_equal(found, [[1.0, 0.0], [0.0, 0.0]])
 
 
 def test_the_error_names_the_argument():

@@ -82,7 +82,7 @@ def test_debug_names_the_same_line_without_running_the_program_again():
 
         every = tuple(range(len(plant.arguments)))
         with cr.debug():
-            if not gradients:
+            if not gradients and not report:
                 cr.grad(counted, every)(*plant.arguments)
                 continue
             with pytest.raises(cr.NonFiniteGradient) as caught:
@@ -399,3 +399,52 @@ def test_replay_keeps_every_value():
     assert [float(run.value(n)) for n in run.graph.nodes] == [0.0, -np.inf, -np.inf]
     again = replay(run.graph, 1.0)
     assert float(again.outputs) == 0.0
+
+
+# -- rules that raise --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("f", "error", "said"),
+    [
+        (lambda a: np.linalg.slogdet(a)[1], cr.LinearAlgebraError, "slogdet"),
+        (lambda a: np.sum(np.linalg.eigh(a * 0)[1]), cr.DegenerateError, "eigh"),
+    ],
+)
+def test_a_rule_that_raises_is_named_with_its_line(f, error, said):
+    with pytest.raises(error) as caught:
+        cr.find_nonfinite(f, np.ones((2, 2)))
+    text = str(caught.value)
+    assert f"in the derivative of {said}" in text
+    assert "test_nonfinite.py:" in text
+    assert f"np.linalg.{said}" in text
+
+
+def test_a_derivative_that_needs_another_walk_is_found_by_it():
+    """Of V f(W) Vᴴ the derivative exists where eigenvalues coincide."""
+
+    def logarithm(a):
+        w, v = np.linalg.eigh(a)
+        return np.sum((v * np.log(w)) @ v.T)
+
+    assert np.isfinite(cr.grad(logarithm)(np.eye(2))).all()
+    assert not cr.find_nonfinite(logarithm, np.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (lambda x: np.sum(x * HOLES), "HOLES[1]"),
+        (lambda x: np.sum(HOLES - x), "HOLES[1]"),
+        (lambda x: np.sum(np.multiply(x, HOLES[::1])), "HOLES[::1][1]"),
+        (lambda x: np.sum(x * (2 * HOLES + 1)), "(2 * HOLES + 1)[1]"),
+        (lambda x: np.sum(x * np.log(HOLES)), "np.log(HOLES)[1]"),
+        (lambda x: np.sum(x + np.nan), "np.nan"),
+    ],
+)
+def test_a_constant_has_the_name_the_user_gave_it(f, name):
+    with np.errstate(all="ignore"):
+        assert f"the constant {name} = NaN" in str(cr.find_nonfinite(f, np.ones(2)))
+
+
+HOLES = np.array([1.0, np.nan])

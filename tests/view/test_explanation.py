@@ -112,3 +112,21 @@ def test_why_norms_stand_for_derivatives_is_said():
     said = "ratios of norms; of more than 256 entries"
     assert said not in str(few)
     assert said in str(many)
+
+
+def test_parts_cancel_only_where_signs_do():
+    """Norms of parts that stand in different entries add up to more than that of the whole."""
+
+    def apart(x):
+        a = np.sum(x[:2] ** 2)
+        b = np.sum(x[2:] ** 3)
+        return a + b
+
+    def against(x):
+        a = np.sum(x**2)
+        b = np.sum(3 * x)
+        return a - b
+
+    point = np.array([1.0, 1.0, 1.0, 1.0])
+    assert "cancel" not in str(cr.explain(apart, point))
+    assert "(they partly cancel)" in str(cr.explain(against, point))

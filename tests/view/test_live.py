@@ -195,6 +195,56 @@ def test_a_run_that_is_interrupted(always):
     assert live.to_data()["state"] == "interrupted"
 
 
+# ---- about when it speaks -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def never_again(monkeypatch):
+    """A run that is over before the second look is due, as a compiled one may be."""
+    monkeypatch.setattr(live_module, "PAUSE", 1e9)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_last_look_is_at_the_end(never_again, compiled):
+    live = Live()
+    run(live, epochs=25, compile=compiled)
+    data = live.to_data()
+    first, last = data["looks"]
+    assert first == 1
+    assert 95 <= last <= data["step"] == 100
+
+
+def slope(p, x, y):
+    return np.mean((x @ p["W"] - y) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("rate", "verdict"), [(0.2, {"hardly moves", "nothing moves"}), (2.2, {"too large"})]
+)
+def test_a_short_run_is_judged_by_its_end(never_again, rate, verdict):
+    """One settles and hardly moves any more; the other explodes from a small beginning."""
+    rows = np.eye(2)
+    start = {"W": np.array([3.0, 1.0]) if rate < 1 else np.array([0.9999, 2.0001])}
+    target = np.array([1.0, 2.0])
+    live, optimiser = Live(), learn.sgd(rate)
+    options = {"optimiser": optimiser, "epochs": 200, "progress": live, "compile": True}
+    learn.train(slope, start, [(rows, target)], **options)
+    assert live.to_data()["signs"][0]["verdict"] in verdict
+
+
+def test_what_is_older_than_the_run_says_its_step(never_again):
+    live = Live()
+    live.watch(slope, 1, None)
+    batch = np.eye(2), np.ones(2)
+    for _ in range(100):
+        live.before({"W": np.ones(2)}, batch)
+        live.step(2, 1.0, {"W": np.ones(2)})
+    data = live.to_data()
+    assert data["looks"] == [1]
+    assert all(sign["where"].endswith(" at step 1") for sign in data["signs"])
+    assert live._late[3] >= 95
+
+
 # ---- how much time it takes ---------------------------------------------------------------------
 
 

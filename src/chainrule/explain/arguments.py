@@ -12,24 +12,26 @@ from chainrule.diff.gradient import vjp
 from chainrule.errors import DerivativeError
 from chainrule.explain.differences import Arrays, directions
 from chainrule.record.recorder import as_operand
-from chainrule.record.trace import becomes_leaf
+from chainrule.record.trace import becomes_leaf, parameter_names
 from chainrule.record.variable import Variable
 
 Flat = Callable[..., tuple[Any, ...]]
 
 
-def on_arrays(f: Callable[..., Any], args: Sequence[Any]) -> tuple[Flat, Arrays]:
-    """f as a function of the floating-point arrays in its arguments, and these, widened.
+def on_arrays(f: Callable[..., Any], args: Sequence[Any]) -> tuple[Flat, Arrays, list[str]]:
+    """f as a function of the floating-point arrays in its arguments, these, and their names.
 
-    Its results are the floating-point ones of f, in a tuple.
+    The arrays are widened.  Its results are the floating-point ones of f, in a tuple.
     """
     parts = [flatten(arg) for arg in args]
     point: Arrays = []
     places: list[list[int | None]] = []
-    for (leaves, _), arg in zip(parts, args, strict=True):
+    names: list[str] = []
+    parameters = parameter_names(f, len(args))
+    for (leaves, structure), arg, parameter in zip(parts, args, parameters, strict=False):
         bare = len(leaves) == 1 and leaves[0] is arg
         mine: list[int | None] = []
-        for v in leaves:
+        for v, path in zip(leaves, structure.paths, strict=True):
             array = (
                 np.asarray(as_array(v), float if type(v) is int else None)
                 if becomes_leaf(v, bare)
@@ -39,6 +41,7 @@ def on_arrays(f: Callable[..., Any], args: Sequence[Any]) -> tuple[Flat, Arrays]
                 mine.append(None)
                 continue
             mine.append(len(point))
+            names.append(f"{parameter}{path}")
             point.append(array.astype(np.result_type(array, np.float64)))
         places.append(mine)
 
@@ -56,7 +59,7 @@ def on_arrays(f: Callable[..., Any], args: Sequence[Any]) -> tuple[Flat, Arrays]
             )
         return tuple(r for r in map(as_result, results) if r.dtype.kind in "fc")
 
-    return flat, [p[()] for p in point]
+    return flat, [p[()] for p in point], names
 
 
 def as_result(value: Any) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from chainrule.core.masked import plain
 from chainrule.core.node import Node
 from chainrule.core.parts import Parts
+from chainrule.diff.failing import names_the_node
 from chainrule.diff.reverse import Adjoints, contributions, fit
 from chainrule.errors import DerivativeError
 from chainrule.explain.lanes import (
@@ -100,6 +101,7 @@ class Event:
         return self.role != "carrier"
 
 
+@names_the_node
 def every_adjoint(
     order: Sequence[Node], seeds: Mapping[Node, Any], bound: Callable[[Node], Node]
 ) -> Adjoints:

@@ -13,10 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.node import Node
 from chainrule.core.op import OPS
 from chainrule.explain.blame import Event
+from chainrule.explain.origins import fits_double, leaves_of, lineage, same_place
 
 PRODUCTS = {"multiply", "matmul", "dot", "vdot", "inner", "vecdot", "einsum_pair"}
+
+
+MANY = 8  # turns of a line on its own results that are a loop
 
 
 class Case:
@@ -72,6 +77,29 @@ class Case:
         )
         back = (e.how for e in self.events if e.node is self.event.node and e.when == "backward")
         return met or (bool(self.users & PRODUCTS) and any(h.startswith("0 ×") for h in back))
+
+    @property
+    def weighted_by_input(self) -> bool:
+        """Whether its infinity meets a zero that depends on the same input: x log x."""
+        mine = leaves_of(self.event.node)
+        return any(
+            e.node.op.name in PRODUCTS
+            and len(e.node.parents) > 1
+            and all(leaves_of(p) & mine for p in e.node.parents)
+            for e in self.events
+            if e.role == "carrier" and e.node.rule is not None
+        )
+
+    @property
+    def repeated(self) -> bool:
+        """Whether its line ran again and again on its own results, as in a loop."""
+        node: Node | None = self.event.node
+        turns = 0
+        while node is not None and turns < MANY:
+            above = [p for p in node.parents if p.rule is not None]
+            same = next((n for n in lineage(above) if same_place(n, self.event.node)), None)
+            node, turns = same, turns + 1
+        return turns >= MANY
 
     @property
     def at_exponent(self) -> bool:
@@ -142,25 +170,11 @@ cure("a seed", "",
 # -- overflow of a narrow type ---------------------------------------------------------------------
 
 
-def _fits_double(case: Case) -> bool:
-    """Whether the same op on the same operands in double precision is finite."""
-    event = case.event
-    values = [o.value for o in event.operands]
-    if event.node.dtype not in (np.float32, np.float16) or any(v is None for v in values):
-        return False
-    wide = [np.asarray(v, np.float64)[()] if np.asarray(v).dtype.kind == "f" else v for v in values]
-    try:
-        with np.errstate(all="ignore"):
-            found = event.node.op.forward(*wide, **event.node.attrs)
-    except Exception:  # noqa: BLE001 - an op that takes no doubles
-        return False
-    return bool(np.all(np.isfinite(found)))
-
-
 cure("a narrow type", "",
      "float32 ends at 3.4e38, float16 at 65504",
      "keep it in float64 from the start: the gradient has the type of the input",
-     lambda c: c.event.when == "forward" and c.how == "overflow" and _fits_double(c))  # fmt: skip
+     lambda c: c.event.when == "forward" and c.how == "overflow"
+     and fits_double(c.event))  # fmt: skip
 
 # -- exponentials ----------------------------------------------------------------------------------
 
@@ -221,6 +235,10 @@ cure("the log of a sigmoid", LOGARITHMS,
      "cr.log_expit(x) computes the logarithm without the probability; log(1 - p) is "
      "cr.log_expit(-x)",
      lambda c: _at_pole(c) and "expit" in c.above(0))  # fmt: skip
+cure("x log x at 0", LOGARITHMS,
+     "0 × log 0 is NaN, and the derivative of x log x at 0 is infinite",
+     "select around the product: np.where(x > 0, x * np.log(x), 0) has the gradient 0 there",
+     lambda c: _at_pole(c) and c.meets_zero and c.weighted_by_input)  # fmt: skip
 cure("0 × log 0", LOGARITHMS,
      "0 × inf is NaN",
      "cr.xlogy(w, x) is 0 where w is 0, with a gradient of 0",
@@ -285,13 +303,18 @@ cure("sin(x) / x", "divide",
      lambda c: c.x == c.y == 0 and c.made_by(0) in ("sin", "expm1"))  # fmt: skip
 cure("division by a spread of zero", "divide",
      "the values are all equal, so their deviation is 0",
-     "(x - np.mean(x)) / (np.std(x) + 1e-8)",
+     "(x - np.mean(x)) / (np.std(x) + 1e-8); of a deviation of your own, add it below the root: "
+     "np.sqrt(np.mean((x - m) ** 2) + 1e-8)",
      lambda c: c.y == 0 and c.made_by(1) in ("deviation", "divide", "ptp", "sqrt"))  # fmt: skip
 cure("division by a norm of zero", "divide",
      "the vector to be normalised is 0",
      "n = np.linalg.norm(x); x / np.where(n > 0, n, 1)",
      lambda c: c.y == 0 and c.made_by(1) in ("euclidean_norm", "power_norm", "absolute",
                                               "hypot"))  # fmt: skip
+cure("a ratio inside a logarithm", "divide",
+     "the logarithm of a number divided by 0 is infinite",
+     "keep the divisor above 0: x / np.maximum(y, 1e-12), or compute it as cr.softmax(raw)",
+     lambda c: c.y == 0 and c.through & {"log", "log2", "log10"})  # fmt: skip
 cure("0 / 0", "divide",
      "0 / 0 has no value",
      "leave it out: np.where(y != 0, x / y, 0)",
@@ -334,6 +357,11 @@ cure("a pole of gamma", "gamma gammaln loggamma digamma psi polygamma",
 
 # -- the rest --------------------------------------------------------------------------------------
 
+cure("a loop that grows", "",
+     "each turn of the loop makes it larger",
+     "divide by its norm in each turn (h = h / np.linalg.norm(h)), bound it (h = np.tanh(h)), or "
+     "take fewer turns",
+     lambda c: c.event.when == "forward" and _overflows(c) and c.repeated)  # fmt: skip
 cure("a product that overflows", "prod cumprod",
      "the product is beyond the largest number",
      "add logarithms: np.sum(np.log(np.abs(x)))",

@@ -1,4 +1,4 @@
-"""`cr.debug()`: every gradient that comes out NaN or infinite raises, and says where that began."""
+"""`cr.debug()`: a gradient or a loss that is NaN or infinite raises, and says where it began."""
 
 from __future__ import annotations
 
@@ -52,14 +52,16 @@ class Checks:
 
     def pulled(self, call: Call, seeds: Adjoints, found: Sequence[Any] | None) -> None:
         """After reverse mode: `found` holds an adjoint per input, None if a rule gave up."""
-        if found is not None and not any(g is not None and not_finite(g).any() for g in found):
+        good = found is not None and not any(g is not None and not_finite(g).any() for g in found)
+        if good and not _lost(_outputs(call)):
             return
         known = Recorded(call.order, _outputs(call), _inputs(call), seeds)
         _refuse(known, getattr(call.f, "__name__", "f"), _input_names(call), failed=found is None)
 
     def leaves(self, y: Variable, order: Sequence[Node], seed: Any, found: Adjoints | None) -> None:
         """After `y.backward()`: `found` holds the leaves' adjoints, None if a rule gave up."""
-        if found is not None and not any(not_finite(g).any() for g in found.values()):
+        good = found is not None and not any(not_finite(g).any() for g in found.values())
+        if good and not _lost({y.node: y._value}):
             return
         inputs: dict[Node, Any] = {n: None for n in order if isinstance(n, Leaf)}
         known = Recorded(order, {y.node: y._value}, inputs, {y.node: seed})
@@ -88,6 +90,12 @@ NOT_FOUND = (
 )
 
 
+def _lost(outputs: Mapping[Node, Any]) -> bool:
+    """Whether the one number that was differentiated is not finite, be its gradient what it may."""
+    values = list(outputs.values())
+    return len(values) == 1 and np.ndim(values[0]) == 0 and bool(not_finite(values[0]).any())
+
+
 def _outputs(call: Call) -> dict[Node, Any]:
     return {o.node: o._value for o in call.outputs if isinstance(o, Variable)}
 
@@ -112,13 +120,16 @@ def _refuse(
     tangents: Mapping[Node, Any] | None = None,
     failed: bool = False,
 ) -> None:
-    """Raise, with the report on the gradients alone: a value that is not finite is no gradient.
+    """Raise, with the report on the gradients, or where these are finite on the value.
 
     A walk that `failed` for another reason than a NaN raises its own error.
     """
     with recording(debug=None, tracing=None, inside=False), np.errstate(all="ignore"):
-        known.outputs = []
+        outputs, known.outputs = known.outputs, []
         found = report(known, name, names)
+        if not found and tangents is None and not failed:
+            known.outputs = outputs
+            found = report(known, name, names)
         if tangents is not None and not found:
             found = _of_tangents(known, name, tangents)
         if failed and not found:

@@ -12,7 +12,10 @@ from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.late import late
 from chainrule.core.masked import plain
 from chainrule.core.node import Node
+from chainrule.diff.gradient import vjp
 from chainrule.diff.run import Run, completed_run
+from chainrule.errors import NeedsHistoryError
+from chainrule.explain.arguments import on_arrays
 from chainrule.explain.blame import Event, Known, Walk, every_adjoint, kind_of
 from chainrule.explain.cures import Cure, cure_for
 from chainrule.explain.lanes import Operand, first_lane, not_finite
@@ -109,7 +112,20 @@ def find_nonfinite(f: Callable[..., Any], *args: Any, **kwargs: Any) -> NonFinit
                 raise
             return found
         run = completed_run(graph, tracing.known())
-    return report(OfRun(run), graph.name)
+        try:
+            return report(OfRun(run), graph.name)
+        except NeedsHistoryError:
+            if not _finite_another_way(f, args, kwargs):
+                raise
+            return report(OfRun(run, gradients=False), graph.name)
+
+
+def _finite_another_way(f: Callable[..., Any], args: Any, kwargs: Any) -> bool:
+    """Whether the gradient, recorded on the way back, is finite; raises where that fails too."""
+    flat, point, _ = on_arrays(lambda *given: f(*given, **kwargs), args)
+    values, pullback = vjp(flat, *point)
+    ones = tuple(np.ones_like(v) for v in values)
+    return not any(not_finite(g).any() for g in pullback(ones))
 
 
 def _until_stopped(f: Callable[..., Any], tracing: Trace, error: Exception) -> NonFinite:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ REASONS = {
     "overflow": "overflow",
     "invalid value": "invalid",
 }
+STEPS = 12  # nodes that one turn of a loop may have, one after the other
 Place = tuple[int, ...] | None
 
 
@@ -81,7 +82,21 @@ def _how_value(event: Event, operands: Any, by_lane: bool) -> str:
     raised = _raised(lambda: event.node.op.forward(*given, **event.node.attrs))
     if not raised and isinstance(event.node.op.derivative, (Linear, Multilinear)):
         return "overflow" if _any_input(operands) else ""  # sums and products have no poles
-    return _reason(raised)
+    return _reason(raised) or ("overflow" if fits_double(event) else "")
+
+
+def fits_double(event: Event) -> bool:
+    """Whether a narrow op on the same operands in double precision is finite."""
+    node, values = event.node, [o.value for o in event.operands]
+    if node.dtype not in (np.float32, np.float16) or any(v is None for v in values):
+        return False
+    wide = [np.asarray(v, np.float64)[()] if np.asarray(v).dtype.kind == "f" else v for v in values]
+    try:
+        with np.errstate(all="ignore"):
+            found = node.op.forward(*wide, **node.attrs)
+    except Exception:  # noqa: BLE001 - an op that takes no doubles
+        return False
+    return bool(np.all(np.isfinite(found)))
 
 
 def _any_input(operands: Any) -> bool:
@@ -200,3 +215,27 @@ def _how_product(adjoint: Any, local: Any, event: Event, raised: list[str]) -> s
     if event.kind == "NaN" and np.isinf(adjoint) and local == 0:
         return f"{_word(adjoint)} × 0"
     return "overflow" if np.isfinite(adjoint) and event.kind != "NaN" else ""
+
+
+# -- where it was computed from --------------------------------------------------------------------
+
+
+def lineage(nodes: Sequence[Node]) -> Iterator[Node]:
+    """These nodes and what they were computed from, a few steps far."""
+    for _ in range(STEPS):
+        yield from nodes
+        nodes = list(dict.fromkeys(p for n in nodes for p in n.parents if p.rule is not None))
+
+
+def leaves_of(node: Node) -> set[Node]:
+    """The leaves a node was computed from, as far as a few steps tell."""
+    near, found = [node], set()
+    for _ in range(STEPS):
+        found |= {n for n in near if n.rule is None}
+        near = list(dict.fromkeys(p for n in near for p in n.parents))
+    return found
+
+
+def same_place(one: Node, other: Node) -> bool:
+    """Whether both were recorded by the same instruction."""
+    return one.code is not None and (one.code, one.lasti) == (other.code, other.lasti)

@@ -146,8 +146,19 @@ def _contributions(explanation: Explanation) -> Iterator[Styled]:
     yield from _aligned(rows)
     if len(parts) > len(shown):
         yield [(f"  … and {len(parts) - len(shown)} more lines", "dim")]
-    if len(parts) > 1 and sum(p.norm for p in parts) > 1.05 * norm(explanation.value):
+    if len(parts) > 1 and _cancel(explanation, parts):
         yield [("  (they partly cancel)", "dim")]
+
+
+def _cancel(explanation: Explanation, parts: Sequence[Contribution]) -> bool:
+    """Whether parts of opposite signs meet in one entry: norms of disjoint parts add up to more
+    than that of the whole without any of them being lost."""
+    if sum(p.norm for p in parts) <= 1.05 * norm(explanation.value):
+        return False
+    whole = _is_whole(explanation)
+    with np.errstate(all="ignore"):
+        sizes = [np.abs(p.value if whole else p.amount) for p in parts]
+        return norm(sum(sizes[1:], start=sizes[0])) > 1.05 * norm(explanation.value)
 
 
 def _amount(part: Contribution, whole: bool) -> str:

@@ -81,3 +81,34 @@ def _assigned(code: CodeType, lasti: int) -> str | None:
         if isinstance(target, ast.Name) and place == (start, end):
             return target.id
     return None
+
+
+@lru_cache(maxsize=4096)
+def operand_source(source: str, count: int, position: int) -> str | None:
+    """The text of one of `count` operands in the expression that applied the op: `b` of `a * b`.
+
+    None for a bare number, and where the text does not tell.
+    """
+    try:
+        (statement,) = ast.parse(source).body
+    except (SyntaxError, ValueError):
+        return None
+    parts = _operands(statement)
+    if len(parts) != count or any(isinstance(p, ast.Starred) for p in parts):
+        return None
+    part = parts[position]
+    bare = part.operand if isinstance(part, ast.UnaryOp) else part
+    return None if isinstance(bare, ast.Constant) else ast.get_source_segment(source, part)
+
+
+def _operands(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, ast.AugAssign):
+        return [statement.target, statement.value]
+    expression = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(expression, ast.BinOp):
+        return [expression.left, expression.right]
+    if isinstance(expression, ast.Compare) and len(expression.comparators) == 1:
+        return [expression.left, *expression.comparators]
+    if isinstance(expression, ast.Call):
+        return expression.args
+    return []

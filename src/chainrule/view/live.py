@@ -40,18 +40,25 @@ if TYPE_CHECKING:
 
 PAUSE = 0.25  # seconds between two messages to a notebook
 LOOKING, DRAWING = 30, 100  # each takes at most one part in so many of the time
+LATE = 1.05  # a step that may be looked at in the end is kept each time the run is longer by this
 MOST = 120  # looks that are kept
 RECENT = 2  # looks in all of which a unit is silent that is called dead
 FEW = 60  # nodes of a graph that are drawn one by one
+
+
+def _copied(leaf: Any) -> Any:
+    """A batch may be a buffer that the next one is written into."""
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
 
 class Live:
     """Watches a run of `learn.train(…, progress=live)`: in a notebook it moves in the cell.
 
     Now and then, so seldom that it takes no more than one part in 20 of the time, it looks closer:
-    it records the loss once more, at the parameters and on the batch of a step.  That changes no
-    bit of the result, but a loss that counts its calls sees one more.  With `looks=False` only
-    curves are shown.
+    it records the loss once more, at the parameters and on the batch of a step.  It looks once more
+    at the end, at one of the last steps, so that what a short run shows is not its beginning; what
+    is older than the run says its step.  That changes no bit of the result, but a loss that counts
+    its calls sees one more.  With `looks=False` only curves are shown.
 
     `save` writes what there is to see as a page; that needs no notebook.
     """
@@ -79,6 +86,8 @@ class Live:
         self._run: Run | None = None
         self._epoch = self._step = self._rows = 0
         self._old: tuple[Any, Any] | None = None
+        self._late: tuple[Any, Any, Any, int] | None = None
+        self._now, self._late_again = False, 1
         self._sent = self._look_again = self._draw_again = 0.0
         self._began = self._first = perf_counter()
 
@@ -93,15 +102,25 @@ class Live:
 
     def before(self, parameters: Any, batch: Any) -> None:
         """A step is about to be made, which may write into these parameters."""
-        if self.looks and perf_counter() >= self._look_again:
+        if not self.looks or self._look_again == math.inf:
+            return
+        self._now = perf_counter() >= self._look_again
+        if self._now:
             self._old = map_leaves(np.array, parameters), batch
+        elif self._step + 1 >= self._late_again:
+            self._old = map_leaves(np.array, parameters), map_leaves(_copied, batch)
 
     def step(self, rows: int, loss: float, parameters: Any) -> None:
         """A step was made; `loss` is that before it."""
         self._step += 1
         self._curve.add(self._step, loss)
         if self._old is not None:
-            self._look(parameters)
+            (before, batch), self._old = self._old, None
+            self._late_again = max(self._step + 1, math.ceil(LATE * self._step))
+            if self._now:
+                self._look(before, parameters, batch, self._step)
+            else:
+                self._late = before, map_leaves(np.array, parameters), batch, self._step
         if not self._rows:  # the first step is compiled, which says nothing of the next
             self._first = perf_counter()
         self._rows += rows
@@ -124,6 +143,8 @@ class Live:
             self._state = "interrupted"
         elif why is not None:
             self._notes.append(str(why))
+        if self._late is not None:
+            self._look(*self._late)
         if isinstance(why, NonFiniteLoss) and why.batch:
             self._report = self._origin(why)
         self._ended = perf_counter()
@@ -141,13 +162,12 @@ class Live:
 
     # -- looking ------------------------------------------------------------------------------
 
-    def _look(self, parameters: Any) -> None:
-        assert self._old is not None
-        (before, batch), self._old = self._old, None
+    def _look(self, before: Any, after: Any, batch: Any, step: int) -> None:
+        self._late = None
         self._run = None  # one recording is held at a time
         began = perf_counter()
         try:
-            seen, self._run = look(self._loss, before, parameters, batch, self._step)
+            seen, self._run = look(self._loss, before, after, batch, step)
         except ChainruleError as error:  # it can be trained, so training goes on
             self._notes.append(f"it cannot be looked at: {error}")
             self._look_again = math.inf
@@ -235,11 +255,13 @@ class Live:
             return {name: [] for name in names}
         last, now = self._seen[-1]
         active = stuck(self._recent)
+        old = f" at step {last.step}" if last.step < self._step else ""
         histories = zip(*(found for _, found in self._seen), strict=True)
         return {
             "looks": [seen.step for seen, _ in self._seen],
             "signs": [
-                sign.to_data() | {"history": [as_json(s.value) for s in history]}
+                sign.to_data()
+                | {"history": [as_json(s.value) for s in history], "where": sign.where + old}
                 for sign, history in zip(now, histories, strict=True)
             ],
             "layers": [
@@ -253,7 +275,7 @@ class Live:
                 for layer in last.layers
             ],
             "activations": [vars(each) for each in active],
-            "findings": findings(last, active),
+            "findings": [said + (old and f" ({old.strip()})") for said in findings(last, active)],
         }
 
     def _history(self, name: str, column: str) -> list[Any]:

@@ -12,8 +12,8 @@ import numpy as np
 from chainrule.core.node import Line, Node
 from chainrule.explain.blame import Event, kind_of
 from chainrule.explain.lanes import Operand
-from chainrule.explain.nonfinite import NonFinite, Result
-from chainrule.view.labels import assigned_name
+from chainrule.explain.nonfinite import NonFinite, Result, input_name
+from chainrule.view.labels import assigned_name, operand_source
 from chainrule.view.styled import Styled, html_of, plain_of, rich_of
 from chainrule.view.values import shown
 
@@ -146,8 +146,8 @@ def _origin(group: list[Event], names: Names) -> Cells:
 
 def _given(event: Event, names: Names) -> str:
     if event.role == "constant":
-        operand = event.operands[0]
-        return f"the constant {operand.name}{_place(event.index)} = {event.kind}"
+        name = _operand_name(event.operands[0], event.node, names)
+        return f"the constant {name}{_place(event.index)} = {event.kind}"
     name = "the seed" if event.role == "seed" else f"the input {_label(event.node, names)}"
     return f"{name}{_place(event.index)} = {event.kind}"
 
@@ -238,13 +238,24 @@ def _operand(operand: Operand, place: tuple[int, ...] | None, node: Node, names:
 def _operand_name(operand: Operand, node: Node, names: Names) -> str:
     """The user's own name or expression for an operand; else the op's name for it."""
     if operand.node is None:
-        return operand.name
+        return _constant_name(operand, node)
     name = names.get(operand.node) or operand.node.name or assigned_name(operand.node)
     if name is None:
         inner, outer = _expression(operand.node), _expression(node)
         name = f"({inner})" if inner and inner != outer and " " in inner else inner
         name = None if inner == outer else name
     return str(name or operand.name)
+
+
+def _constant_name(operand: Operand, node: Node) -> str:
+    """The user's expression for a constant; of a bare number, or where it is not clear, the op's
+    name for it."""
+    inputs = node.op.inputs
+    names = [input_name(node, i) for i in range(len(node.args or inputs))]
+    part = operand_source(_expression(node), len(names), names.index(operand.name))
+    if part is None:
+        return operand.name
+    return f"({part})" if " " in part and not part.endswith(")") else part
 
 
 def _summary(value: Any) -> str:
