@@ -33,7 +33,6 @@ class Limits:
         self.warned: set[str] = set()
         self.stops = 0
         self.misses = 0
-        self.left = 0  # of the countdowns of all branches, when the last call missed them
 
     @property
     def exhausted(self) -> bool:
@@ -52,18 +51,19 @@ class Limits:
         """Whether this signature has as many branches as it may have."""
         if len(known) < MAX_BRANCHES:
             return False
+        self.misses += 1
         lines = [str(g.node.line) for v in known for g in v.recording.guards if g.node.line]
-        outside = next((v.outside.changed() for v in known if v.outside.changed()), "its values")
-        where = f"values at {max(dict.fromkeys(lines), key=lines.count)}" if lines else outside
+        if lines:
+            where = f"values at {max(dict.fromkeys(lines), key=lines.count)}"
+            cure = "np.where has both branches in one."
+        else:
+            where = next(filter(None, (v.outside.changed() for v in known)), "what is outside")
+            cure = "Pass it as an argument."
         self.warn(
             "branches",
             f"takes more than {MAX_BRANCHES} branches, by what Python code reads of {where}; the "
-            "others run as plain Python.  np.where has both branches in one.",
+            f"others run as plain Python.  {cure}",
         )
-        # Each branch that is tried counts down by one; what went further down was taken.
-        left = sum(v.scope["left"] for v in known)
-        self.misses = self.misses + 1 if self.left - left <= len(known) + 1 else 0
-        self.left = left
         return True
 
     def stopped(self, stop: Stop) -> None:

@@ -252,6 +252,7 @@ class Compiled:
         """The result by a branch recorded on this call, or of plain Python where none can be."""
         known = self.variants.get(signature, [])
         if self.interpreted or self.limits.too_many_branches(known):
+            self.direct = None  # so that the next branch that is taken is seen
             return self._plain(args, kwargs)
         start = perf_counter()
         try:

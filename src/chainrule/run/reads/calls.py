@@ -47,7 +47,8 @@ PURE_MODULES = frozenset(
 )  # fmt: skip
 PURE_TYPES = frozenset(
     ("builtins", "itertools", "collections", "types", "functools", "operator", "re", "array",
-     "datetime", "fractions", "enum", "abc", "typing", "weakref", "struct", "string", "decimal")
+     "datetime", "fractions", "enum", "abc", "typing", "weakref", "struct", "string", "decimal",
+     "_thread")
 )  # fmt: skip
 # Of the builtins, these depend on more than their arguments.
 IMPURE = frozenset(("open", "input", "exec", "eval", "compile", "__import__", "breakpoint", "dir", "id"))

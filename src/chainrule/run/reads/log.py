@@ -51,6 +51,7 @@ from chainrule.run.reads.origin import (
     names_of_module,
     origin_of_class,
     origin_of_module,
+    is_users,
     own_names,
     watched,
 )
@@ -85,6 +86,14 @@ def running_frame() -> FrameType:
     while not watched(frame) and frame.f_back is not None:
         frame = frame.f_back
     return frame
+
+
+def users_frame(frame: FrameType) -> FrameType:
+    """The frame of the user's own that called this one of the standard library's."""
+    calling: FrameType | None = frame
+    while calling is not None and not is_users(calling):
+        calling = calling.f_back
+    return calling or frame
 
 
 def form_of(array: np.ndarray) -> Any:
@@ -157,7 +166,8 @@ class Reads:
         if self.gave_up is not None:
             return
         frame = frame or running_frame()
-        self.gave_up = Stop(what, Line(frame.f_code, frame.f_lasti), passing)
+        user = users_frame(frame)
+        self.gave_up = Stop(what, Line(user.f_code, user.f_lasti), passing)
         if unwinds_quietly(frame, self.bottom):
             raise self.gave_up
 
@@ -308,8 +318,8 @@ class Reads:
             self.bind(kind, owner, None, cls, f"the class of a {name_of(cls)}")
             self.class_item(cls, name, base, raw)
             return
-        if isinstance(owner, HIDDEN_STATE):
-            return  # what is called of it stops the recording
+        if isinstance(owner, HIDDEN_STATE) or named(cls)[0].startswith("chainrule."):
+            return  # what is called of it stops the recording; ours do not change
         if origin_of_class(cls) is Origin.SEALED and not is_transparent(owner):
             if not isinstance(quietly(attrgetter(name), owner), BUILTIN_METHODS):
                 self.stop(frame, f"reads inside a {name_of(cls)}, which cannot be watched")

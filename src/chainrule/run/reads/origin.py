@@ -73,5 +73,10 @@ def watched(frame: FrameType) -> bool:
     return False
 
 
+def is_users(frame: FrameType) -> bool:
+    origin = _origin_of_frame(frame.f_globals.get("__name__"), frame.f_code.co_filename)
+    return origin is Origin.USER
+
+
 def _origin_of_frame(name: Any, file: str) -> Origin:
     return _origin(name if type(name) is str else "", file)
