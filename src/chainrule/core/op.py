@@ -30,6 +30,8 @@ result depends on; elementwise and selecting ops need none.
 `picked` says how the op is written on arrays that a mask has picked (`core.picked`); True of an op
 recorded as others: it turns no size into a number unless by `count_of`.
 
+`raises` tells that the op refuses some values of its inputs, as `inv` does a singular matrix.
+
 `symbol` is how mathematics writes the op, for pictures: + of add; most ops have only their name.
 
 `by_value` of inputs (whatever has shape and dtype) and attrs: whether the shape of the result
@@ -181,6 +183,7 @@ class Op:
     reach: Function | None = None
     lower: Function | str | None = None
     sizes: Function | None = None
+    raises: bool = False
     commutes: bool = False
     picked: OnPicked | bool = False
     symbol: str = ""

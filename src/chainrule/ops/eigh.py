@@ -125,6 +125,7 @@ eigh_pair = rules(
     reverse=(_pull_eigh,),
     push=(_push_eigh,),
     inputs=("a",),
+    raises=True,
     samples=_symmetric,
     bad=lambda: [sample(np.ones((2, 3))), sample(np.eye(2), UPLO="X")],
     kinks=lambda a, UPLO: coinciding(np.linalg.eigvalsh(a, UPLO)) is not None,

@@ -73,6 +73,7 @@ pinv = rules(
     reverse=(_pull_pinv,),
     push=(_push_pinv,),
     inputs=("a",),
+    raises=True,
     samples=lambda: [
         sample(draw((3, 2), -2, 2)),
         sample(draw((2, 4), -2, 2)),
@@ -99,6 +100,7 @@ matrix_rank = rules(
     _matrix_rank,
     derivative=ZERO,
     inputs=("a",),
+    raises=True,
     samples=lambda: [
         sample(draw((3, 2), -2, 2)),
         sample(np.ones((2, 3, 3))),
@@ -217,6 +219,7 @@ least_squares = rules(
     reverse=(_pull_equations, _pull_right_side),
     push=(_push_equations, _push_right_side),
     inputs=("a", "b"),
+    raises=True,
     samples=_systems,
     spec=_lstsq_spec,
     by_value=_by_rank,

@@ -97,6 +97,7 @@ inv = rules(
     reverse=(lambda g, out: -(adjoint(out) @ g @ adjoint(out)),),
     push=(lambda t, out: -(out @ t @ out),),
     inputs=("a",),
+    raises=True,
     samples=squares,
     bad=lambda: [sample(np.ones((2, 2))), sample(np.ones((2, 3))), sample(np.ones(3))],
     spec=lambda a: square("inv", a),
@@ -139,6 +140,7 @@ solve_system = rules(
     push=(_push_solve,),
     inputs=("xs",),
     variadic=True,
+    raises=True,
     samples=lambda: [
         sample(matrices(3, 3), draw((3, 2), -2, 2)),
         sample(matrices(2, 3, 3), draw((3, 1), -2, 2)),
@@ -291,6 +293,7 @@ triangular_solve = rules(
         ),
     ),
     inputs=("a", "b"),
+    raises=True,
     samples=_triangles,
     spec=lambda a, b, lower, trans, unit_diagonal: _solve_spec(a, b),
     doc="The matrix x with op(a) @ x = b, where one triangle of a is read.",
@@ -369,6 +372,7 @@ cholesky = rules(
     reverse=(_pull_cholesky,),
     push=(_push_cholesky,),
     inputs=("a",),
+    raises=True,
     samples=lambda: [
         sample(positive(3, 3)),
         sample(positive(2, 2, 2)),

@@ -124,6 +124,7 @@ logm = rules(
     reverse=(lambda g, a: _along(logm, adjoint(a), g),),
     push=(lambda t, a: _along(logm, a, t),),
     inputs=("a",),
+    raises=True,
     samples=_rooted,
     bad=lambda: [sample(np.ones((2, 3))), sample(-np.eye(2))],
     spec=lambda a: square("logm", a),
@@ -177,6 +178,7 @@ solve_sylvester = rules(
     push=(_push_sylvester,),
     inputs=("xs",),
     variadic=True,
+    raises=True,
     samples=lambda: [
         sample(matrices(3, 3), matrices(2, 2), draw((3, 2), -2, 2)),
         sample(matrices(2, 2, dtype=complex), matrices(2, 2, dtype=complex), complexes((2, 2))),
@@ -195,6 +197,7 @@ sqrtm = rules(
     reverse=(lambda g, out: solve_sylvester(adjoint(out), adjoint(out), g),),
     push=(lambda t, out: solve_sylvester(out, out, t),),
     inputs=("a",),
+    raises=True,
     samples=_rooted,
     bad=lambda: [sample(np.ones((2, 3))), sample(-np.eye(2))],
     spec=lambda a: square("sqrtm", a),

@@ -15,6 +15,9 @@ from chainrule.core.spec import Spec
 from chainrule.ops.define import ZERO, rules
 
 
+RETURNED = np.int64(0)  # without an error, shapes that do not depend on values
+
+
 def _outcome(*xs: Any, op: str = "sin", settings: Any = None) -> Any:
     try:
         with np.errstate(all="ignore"):
@@ -22,6 +25,8 @@ def _outcome(*xs: Any, op: str = "sin", settings: Any = None) -> Any:
     except Exception as error:  # noqa: BLE001 - whatever it raises is the outcome
         text = f"raises {type(error).__name__}"
     else:
+        if OPS[op].by_value is None:
+            return RETURNED
         parts = results if isinstance(results, tuple) else (results,)
         text = f"has shapes {[np.shape(part) for part in parts]}"
     return np.int64(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True))

@@ -266,6 +266,7 @@ svd_factors = rules(
     reverse=(_pull_svd,),
     push=(_push_svd,),
     inputs=("a",),
+    raises=True,
     samples=_rectangles,
     bad=lambda: [sample(np.ones(3), full_matrices=False)],
     kinks=lambda a, full_matrices: _has_kink(np.linalg.svd(a, compute_uv=False)),

@@ -107,8 +107,8 @@ def _divided_by_power_of_two(sweep: Sweep, node: Node) -> Found:
         return None
     if abs(math.frexp(number)[0]) != 0.5:
         return None
-    tiny = float(np.finfo(node.dtype).smallest_normal)
-    if not tiny <= abs(float(number)) <= 1 / tiny:
+    tiny = np.finfo(node.dtype).smallest_normal
+    if not tiny <= abs(number) <= 1 / tiny:
         return None
     return sweep.made("multiply", (x, 1 / number), node)
 

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.graph import Graph
+from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.masked import Masked
 from chainrule.core.node import Node, make_leaf
 from chainrule.core.op import OPS, Op
+from chainrule.core.order import dfs_order
 from chainrule.core.picked import UNKNOWN, OnPicked, Picked, one_mask, picked_operands
 from chainrule.core.rule import rule_for
-from chainrule.ops.outcomes import outcome
+from chainrule.ops.outcomes import RETURNED, outcome
 from chainrule.record.state import INTERNAL, user_frame
 from chainrule.record.trace import Trace
 from chainrule.record.variable import Variable
@@ -95,6 +96,7 @@ class GuardedTrace(Trace):
         self.variables: dict[Node, Variable] = {}
         self.wanted: set[Node] = set()  # differentiated by a transform inside
         self.counts: dict[Node, Picks] = {}  # by mask
+        self.fallible: list[Node] = []  # nodes of ops that may raise
 
     # ---- what Python code is given ---------------------------------------------------------------
 
@@ -136,6 +138,17 @@ class GuardedTrace(Trace):
         if any(isinstance(a, Variable) for a in operands):
             self.read(outcome(*operands, op=op.name, settings=attrs))
 
+    def keep_errors(self, graph: Graph) -> None:
+        """An op whose result nobody uses must not raise in a later call either, where it is caught."""
+        used = set(dfs_order([*graph.outputs, *self.reads], inputs_of))
+        for node in self.fallible:
+            if node not in used:
+                settings = {"op": node.op.name, "settings": node.attrs}
+                spec, args = np.dtype(np.int64), node.args or ()
+                rule = rule_for(outcome, (False,) * len(args))
+                made = Node(rule, (), (), settings, (), spec, node.code, node.lasti, args)
+                self.reads[made] = Guard(made, np.array(RETURNED))
+
     def as_variables(self, args: Sequence[Any]) -> list[Any]:
         """Arguments of an op, the arrays among them as Variables of their leaves."""
         return [Variable(a, self.operand(a)) if isinstance(a, np.ndarray) else a for a in args]
@@ -152,6 +165,8 @@ class GuardedTrace(Trace):
 
     def noted(self, node: Node, value: Any) -> Node:
         """A node just recorded; where a mask has picked it, its shape says so."""
+        if node.op.raises:
+            self.fallible.append(node)
         rule, met = node.op.picked, picked_operands(node)
         by_mask = isinstance(rule, OnPicked) and rule.mask is not None
         if met or by_mask:
@@ -224,6 +239,7 @@ def specialised(
     graph = trace.record(f, args, kwargs)
     external = {leaf: a for leaf, a in trace.arrays.values() if trace.holds(a)}
     constants = {n: np.asarray(v) for n, v in trace.values.items() if n not in external}
+    trace.keep_errors(graph)
     guards = tuple(guard for node, guard in trace.reads.items() if node not in constants)
     for picks in trace.counts.values():
         count = picks.count

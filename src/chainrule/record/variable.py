@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import weakref
 from collections.abc import Iterator
@@ -302,6 +303,15 @@ class Variable:
         self._refuse_detaching("complex")
         self._note_read()
         return complex(self._value)
+
+    def __trunc__(self) -> int:
+        return math.trunc(float(self))
+
+    def __floor__(self) -> int:
+        return math.floor(float(self))
+
+    def __ceil__(self) -> int:
+        return math.ceil(float(self))
 
     def item(self, *index: Any) -> Any:
         """One element as a Python number, outside differentiated functions."""

@@ -37,6 +37,7 @@ from chainrule.run.reads.log import CHANGING, CONTAINERS, NOTHING_INSIDE, Reads,
 from chainrule.run.reads.origin import Origin, origin_of_class, origin_of_module, named_module_of
 
 DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
+DISPATCHER = type(np.sum)  # most of NumPy's functions
 BUILTIN = (BuiltinFunctionType, MethodWrapperType)
 RANDOM = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 SHARED_RANDOM = (np.random.mtrand._rand, random._inst)  # type: ignore[attr-defined]
@@ -87,7 +88,7 @@ def called(
     cls = type(f)
     if f is np.random.default_rng:
         class_call(reads, frame, np.random.Generator, args)
-    elif cls is np.ufunc or cls is Op:
+    elif cls is np.ufunc or cls is Op or (cls is DISPATCHER and f not in SETTINGS):
         numpy_call(reads, frame, f, args, keywords)
     elif cls is FunctionType:
         function_call(reads, frame, f, args, keywords)
@@ -418,6 +419,7 @@ def dotted_attribute(reads: Reads, frame: FrameType, owner: Any, dotted: str) ->
 
 def _getattr(reads: Reads, frame: FrameType, args: list[Any]) -> None:
     if type(args[0]) is Variable:
+        asked_of_type(reads, frame, hasattr, args[:2])
         return
     reads.attribute(frame, args[0], args[1])
 

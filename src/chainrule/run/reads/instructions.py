@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.record.variable import Variable
-from chainrule.run.reads.calls import called, is_iterator
+from chainrule.run.reads.calls import asked_of_type, called, is_iterator
 from chainrule.run.reads.hook import Handler, Table
 from chainrule.run.reads.log import NOTHING_INSIDE, Reads, found_in
 from chainrule.run.reads.origin import Origin, origin_of_class, watched
@@ -180,6 +180,17 @@ def _is_changed(reads: Reads, owner: Any) -> bool:
     return id(owner) in reads.outside and isinstance(owner, (list, dict, set, bytearray))
 
 
+def _identity(reads: Reads, i: Instruction, code: CodeType) -> Handler:
+    """`x > 0 is True` asks which object it is, not what is true."""
+
+    def before(frame: FrameType, slots: Slots) -> None:
+        for one, other in ((slots[i.top], slots[i.top - 1]), (slots[i.top - 1], slots[i.top])):
+            if type(one) is Variable and other is not None and type(other) is not Variable:
+                reads.stop(frame, f"asks whether a number is {other!r:.20}")
+
+    return before
+
+
 def _contains(reads: Reads, i: Instruction, code: CodeType) -> Handler:
     top = i.top
 
@@ -308,6 +319,7 @@ def _import(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 def _match_class(reads: Reads, i: Instruction, code: CodeType) -> Handler:
     def before(frame: FrameType, slots: Slots) -> None:
         subject, cls, names = slots[i.top - 2], slots[i.top - 1], slots[i.top]
+        asked_of_type(reads, frame, isinstance, [subject, cls])
         positional = getattr(cls, "__match_args__", ())[: i.count]
         for name in (*positional, *names):
             reads.attribute(frame, subject, name)
@@ -354,7 +366,7 @@ MAKERS: dict[str, Maker] = {
     "LOAD_DEREF": _cell, "LOAD_CLASSDEREF": _cell, "LOAD_FROM_DICT_OR_DEREF": _cell,
     "LOAD_ATTR": _attribute, "LOAD_METHOD": _attribute, "IMPORT_FROM": _attribute,
     "LOAD_SUPER_ATTR": _super_attribute, "BINARY_SUBSCR": _item, "BINARY_SLICE": _slice,
-    "BINARY_OP": _operands, "COMPARE_OP": _operands, "CONTAINS_OP": _contains,
+    "BINARY_OP": _operands, "COMPARE_OP": _operands, "CONTAINS_OP": _contains, "IS_OP": _identity,
     "FORMAT_VALUE": _format, "FORMAT_SIMPLE": _format, "FORMAT_WITH_SPEC": _format,
     "CALL": _call, "CALL_KW": _call, "CALL_FUNCTION_EX": _call_spread,
     "STORE_ATTR": _store_attribute, "DELETE_ATTR": _store_attribute,
