@@ -31,6 +31,7 @@ class Program:
     """A function as a user would write it, and arguments that lead it through its branches."""
 
     name: str
+    subject: str  # the file it stands in
     make: Callable[[], Instance]
     calls: tuple[Call, ...]
     grad: bool  # whether a gradient of it is of interest
@@ -48,14 +49,14 @@ def kw(*args: Any, **kwargs: Any) -> Call:
 def functions(calls: list[Any], *, grad: bool = True, typed: bool = False, **by_name: Any) -> None:
     """Register functions without outside state that are called with the same arguments."""
     for name, f in by_name.items():
-        _register(name, lambda f=f: Instance(f), calls, grad, typed)
+        _register(name, f, lambda f=f: Instance(f), calls, grad, typed)
 
 
 def function(*calls: Any, grad: bool = True, typed: bool = False) -> Callable[[Any], Any]:
     """Register the decorated function, which has no outside state."""
 
     def decorate(f: Any) -> Any:
-        _register(f.__name__, lambda: Instance(f), calls, grad, typed)
+        _register(f.__name__, f, lambda: Instance(f), calls, grad, typed)
         return f
 
     return decorate
@@ -65,15 +66,16 @@ def stateful(*calls: Any, grad: bool = True, typed: bool = False) -> Callable[[A
     """Register what the decorated factory makes: (f, change) or (f, change, observed)."""
 
     def decorate(make: Any) -> Any:
-        _register(make.__name__, lambda: Instance(*make()), calls, grad, typed)
+        _register(make.__name__, make, lambda: Instance(*make()), calls, grad, typed)
         return make
 
     return decorate
 
 
-def _register(name: str, make: Any, calls: Any, grad: bool, typed: bool) -> None:
+def _register(name: str, written: Any, make: Any, calls: Any, grad: bool, typed: bool) -> None:
     assert name not in PROGRAMS, f"two programs are called {name}"
-    PROGRAMS[name] = Program(name, make, tuple(_call(c) for c in calls), grad, typed)
+    subject = written.__module__.rpartition(".")[2]
+    PROGRAMS[name] = Program(name, subject, make, tuple(_call(c) for c in calls), grad, typed)
 
 
 def _call(given: Any) -> Call:
