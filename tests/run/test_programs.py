@@ -1,4 +1,4 @@
-"""A compiled function does what the function does: a corpus of small programs, values and gradients."""
+"""A compiled function does what the function does: small programs, their values and gradients."""
 
 import os
 import subprocess

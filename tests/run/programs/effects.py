@@ -92,7 +92,7 @@ def rng_reseeded_between():
 
 @stateful(*VECTORS)
 def random_state_outside():
-    rng = np.random.RandomState(1)  # noqa: NPY002 - what older code has
+    rng = np.random.RandomState(1)
     return (lambda x: x + rng.randn(3)), None
 
 

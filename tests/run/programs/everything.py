@@ -3,8 +3,8 @@
 from tests.run.programs import (
     arguments,
     control,
-    conversions,
     convergence,
+    conversions,
     dtypes,
     effects,
     exceptions,

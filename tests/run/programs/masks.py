@@ -264,7 +264,7 @@ functions(
     nan_replaced=lambda x: np.where(np.isnan(x), 0.0, x) * 2,
     nan_to_num=lambda x: np.nan_to_num(x, nan=1.0),
     nan_count=lambda x: x[0] + np.isnan(x).sum(),
-    nan_self=lambda x: np.sum(x[x == x]),  # noqa: PLR0124 - how one asks for NaN
+    nan_self=lambda x: np.sum(x[x == x]),
     nan_greater=lambda x: x[0] if x[0] > 0 else x[0] * 3,
     nan_not_less=lambda x: x[0] * 2 if not (x[0] <= 5) else x[0] * 3,
     nan_max_is_nan=lambda x: 0.0 if np.isnan(np.max(x)) else np.max(x),
