@@ -1,4 +1,4 @@
-"""What came of a call, and whether two calls came to the same: values, types, structure, exceptions."""
+"""What came of a call, and whether two calls came to the same: values, structure, exceptions."""
 
 from __future__ import annotations
 
@@ -104,10 +104,7 @@ def _numbers(expected: Any, found: Any, at: str) -> str | None:
     a, b = np.asarray(expected), np.asarray(found)
     if a.shape != b.shape or a.dtype != b.dtype:
         return f"{at}: {a.dtype}{a.shape} {a} became {b.dtype}{b.shape} {b}"
-    if a.dtype.kind not in "fc":
-        same = np.array_equal(a, b)
-    else:
-        same = _close(a, b)
+    same = _close(a, b) if a.dtype.kind in "fc" else np.array_equal(a, b)
     return None if same else f"{at}: {a} became {b}"
 
 

@@ -298,8 +298,8 @@ class Writer:
                 (f"s = s + w[int(abs({self.number(1)}) * 7.13)]", "IndexError"),
                 (f"s = s + 1.0 / int({self.number(1)} * 1.7 + 0.0137)", "ZeroDivisionError"),
                 (
-                    f"L = np.linalg.cholesky(np.outer(x, x) * 0.3 + ({self.number(1)}) * np.eye(len(x)))\n"
-                    "    s = s + np.tanh(L[1, 1])",
+                    f"K = np.outer(x, x) * 0.3 + {self.number(1)} * np.eye(len(x))\n"
+                    "    s = s + np.tanh(np.linalg.cholesky(K)[1, 1])",
                     "np.linalg.LinAlgError",
                 ),
                 (f"if {self.condition(1)}:\n        raise KeyError('k')", "KeyError"),
