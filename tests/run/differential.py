@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import chainrule as cr
+from chainrule.core.containers import flatten
 from tests.run.outcome import Outcome, compiled, difference, outcome, verdict
 from tests.run.programs.checker import scalarised
 from tests.run.random_source import Writer
@@ -67,15 +68,15 @@ def _counts(counter: Counter[str]) -> str:
 
 
 def gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    return cr.value_and_grad(scalarised(f), (0, 2))
+    return cr.value_and_grad(scalarised(f))
 
 
 def second(f: Callable[..., Any]) -> Callable[..., Any]:
     """The gradient of a weighted sum of the gradient."""
 
-    def slope(x: Any, *rest: Any, **kwargs: Any) -> Any:
-        g = cr.grad(scalarised(f))(x, *rest, **kwargs)
-        return np.sum(g * np.arange(1.0, 1.0 + len(x), dtype=x.dtype))
+    def slope(*args: Any, **kwargs: Any) -> Any:
+        parts = flatten(cr.grad(scalarised(f))(*args, **kwargs))[0]
+        return sum(np.sum(g * np.arange(1.0, 5.0, dtype=g.dtype)) for g in parts)
 
     return cr.grad(slope)
 

@@ -31,7 +31,9 @@ class Writer:
         self.vectors = ["x", "y"]
         self.numbers = ["t"]
         self.fresh = 0
-        self.flag = False  # whether f has a keyword argument `flag`
+        self.flag = self.rng.random() < 0.4  # whether f has a keyword argument `flag`
+        self.extra = self.rng.random() < 0.2  # whether f takes further keywords
+        self.container = self.rng.choice(["", "", "dict", "tuple"])  # what x and y come in
 
     # -- expressions -------------------------------------------------------------------------------
 
@@ -199,7 +201,7 @@ class Writer:
         """Indented lines; the names that they bind are forgotten after them."""
         vectors, numbers = list(self.vectors), list(self.numbers)
         lines: list[str] = []
-        for _ in range(count or self.rng.randint(1, 2)):
+        for _ in range(count or self.rng.choice([1, 1, 2])):
             lines += self.statement(depth)
         self.vectors, self.numbers = vectors, numbers
         return ["    " + line for line in lines]
@@ -365,8 +367,16 @@ class Writer:
             y = x
         arrays = [f"array({v}{', ' + d if d else ''})" for v, d in zip((x, y), dtypes, strict=True)]
         number = self.rng.choice([0.5, -0.25, round(self.rng.gauss(0, 1), 3)])
-        flag = f", 'flag': {self.rng.random() < 0.5}" if self.flag else ""
-        return f"    (({', '.join(arrays)}, {number}), {{'n': {self.rng.randint(1, 3)}{flag}}}),"
+        first = {
+            "": ", ".join(arrays),
+            "tuple": f"({', '.join(arrays)})",
+            "dict": f"{{'x': {arrays[0]}, 'y': {arrays[1]}}}",
+        }[self.container]
+        keywords = [f"'n': {self.rng.randint(1, 3)}"]
+        keywords += [f"'flag': {self.rng.random() < 0.5}"] * self.flag
+        further = [f"'{k}': {self.rng.gauss(0, 1):.3f}" for k in "cab"[: self.rng.randint(1, 3)]]
+        keywords += self.rng.sample(further, len(further)) * self.extra
+        return f"    (({first}, {number}), {{{', '.join(keywords)}}}),"
 
     def changes(self) -> list[str]:
         lines = [
@@ -383,17 +393,23 @@ class Writer:
         return self.rng.sample(lines, self.rng.randint(0, 4)) or ["pass"]
 
     def text(self) -> str:
-        self.flag = self.rng.random() < 0.4
-        dtypes = self.rng.choice([("", "")] * 8 + [("float32", "float32"), ("", "float32")])
-        if "float32" in dtypes:
-            self.used("float32")
+        odd = [("float32", "float32"), ("", "float32"), ("", "int64")]
+        dtypes = self.rng.choice([("", "")] * 8 + odd)
+        self.features.update(d for d in dtypes if d)
         body = ["w = x * 1.0", "s = t * 1.0"]
+        if self.container:
+            self.used("container argument")
+            body.insert(0, "x, y = " + ("p" if self.container == "tuple" else 'p["x"], p["y"]'))
+        if self.extra:
+            self.used("further keywords")
+            body += ["for v in extra.values():", "    s = 0.5 * s + v"]
         self.vectors.append("w")
         self.numbers.append("s")
-        for _ in range(self.rng.randint(1, 4)):
+        for _ in range(self.rng.randint(1, 3)):
             body += self.statement(0)
         points = [self.point(dtypes) for _ in range(3)]
-        parameters = "x, y, t, *, n=2" + (", flag=False" if self.flag else "")
+        parameters = ("p" if self.container else "x, y") + ", t, *, n=2"
+        parameters += ", flag=False" * self.flag + ", **extra" * self.extra
         return "\n".join(
             [
                 HEAD,

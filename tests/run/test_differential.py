@@ -24,16 +24,16 @@ def f(x, y, t, *, n=2):
 def change(k):
     state["scale"] = 1.0 + k
 
-POINTS = [((np.ones(2), np.ones(2), 0.5), {"n": 2}), ((np.ones(2), np.zeros(2), 0.5), {"n": 1})]
+POINTS = [((np.ones(4), np.ones(4), 0.5), {"n": 2}), ((np.ones(4), np.zeros(4), 0.5), {"n": 1})]
 """
 BROKEN = TEXT.replace("w = w + y", 'w = w + y\n        raise KeyError("never caught")')
 
 
-@pytest.mark.parametrize("first", range(0, 100, 50))
+@pytest.mark.parametrize("first", range(0, 80, 40))
 def test_no_program_of_the_slice_comes_out_otherwise(first):
-    tally = fuzz(seed=7, numbers=range(first, first + 50), seconds=np.inf, shrink=False)
+    tally = fuzz(seed=7, numbers=range(first, first + 40), seconds=np.inf, shrink=False)
     assert not tally.failures, str(tally)
-    assert tally.programs == 50
+    assert tally.programs == 40
     assert sum(tally.refusals.values()) <= 5, str(tally)
 
 
@@ -45,7 +45,17 @@ def test_programs_are_the_same_for_the_same_seed_and_have_every_feature():
         ast.parse(writer.text())
         seen |= set(writer.features)
     assert seen >= {"branch", "mask", "loop", "while", "try", "state", "write", "tie", "float32"}
-    assert seen >= {"container", "closure", "conversion", "inquiry", "sort", "tie point"}
+    assert seen >= {
+        "container argument",
+        "further keywords",
+        "int64",
+        "container",
+        "closure",
+        "conversion",
+        "inquiry",
+        "sort",
+        "tie point",
+    }
 
 
 def test_what_the_compiled_function_does_otherwise_is_seen(monkeypatch):
