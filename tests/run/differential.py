@@ -50,12 +50,16 @@ class Tally:
     """What has been run and what came of it."""
 
     programs: int = 0
+    machine_code: int = 0  # programs of which the function, at least, ran as such
     features: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     failures: list[tuple[int, Failure, str]] = field(default_factory=list)
 
     def __str__(self) -> str:
-        lines = [f"programs {self.programs}", "features " + _counts(self.features)]
+        lines = [
+            f"programs {self.programs}, machine code {self.machine_code}",
+            "features " + _counts(self.features),
+        ]
         lines += [f"refused {n}: {why}" for why, n in self.refusals.most_common()]
         lines.append(f"failures {len(self.failures)}")
         for number, failure, text in self.failures:
@@ -97,14 +101,20 @@ def outcomes(text: str, way: Callable[..., Any]) -> list[Outcome]:
     return result
 
 
-def failure_of(text: str, verify: str = "never") -> Failure | None:
+def failure_of(text: str, tally: Tally | None = None) -> Failure | None:
     """The worst that happens to a program: a difference before a raw error before a refusal."""
-    failures: list[Failure] = []
-    plain = outcomes(text, lambda f: f)
-    failures += _failures("value", plain, outcomes(text, lambda f: compiled(f, verify)))
+    made: list[Any] = []
+
+    def fast(f: Callable[..., Any]) -> Any:
+        made.append(compiled(f))
+        return made[-1]
+
+    failures = _failures("value", outcomes(text, lambda f: f), outcomes(text, fast))
+    if tally is not None:
+        tally.machine_code += bool(made[0].variants)
     for what, way in (("gradient", gradient), ("second", second)):
         expected = outcomes(text, way)
-        found = outcomes(text, lambda f, way=way: compiled(way(f), verify))
+        found = outcomes(text, lambda f, way=way: compiled(way(f)))
         failures += _failures(what, expected, found)
         if what == "gradient":
             failures += _interpreted(outcomes(text, scalarised), expected)
@@ -148,7 +158,7 @@ def fuzz(seed: int, numbers: range, seconds: float, shrink: bool = True) -> Tall
         text = writer.text()
         tally.features.update(writer.features.keys())
         tally.programs += 1
-        failure = failure_of(text)
+        failure = failure_of(text, tally)
         if failure is not None and failure.kind == "refused":
             tally.refusals[reason(failure)] += 1
         elif failure is not None:

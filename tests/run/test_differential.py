@@ -34,7 +34,8 @@ def test_no_program_of_the_slice_comes_out_otherwise(first):
     tally = fuzz(seed=7, numbers=range(first, first + 40), seconds=np.inf, shrink=False)
     assert not tally.failures, str(tally)
     assert tally.programs == 40
-    assert sum(tally.refusals.values()) <= 5, str(tally)
+    assert sum(tally.refusals.values()) <= 2, str(tally)
+    assert tally.machine_code >= 34, str(tally)
 
 
 def test_programs_are_the_same_for_the_same_seed_and_have_every_feature():
@@ -61,17 +62,18 @@ def test_programs_are_the_same_for_the_same_seed_and_have_every_feature():
 def test_what_the_compiled_function_does_otherwise_is_seen(monkeypatch):
     """A compiler that keeps the first value of the state for ever."""
 
-    def frozen(f, verify):
-        results = []
+    class Frozen:
+        variants = ()
 
-        def first(*args, **kwargs):
-            results.append(f(*args, **kwargs))
-            return results[0]
+        def __init__(self, f):
+            self.f, self.results = f, []
 
-        return first
+        def __call__(self, *args, **kwargs):
+            self.results.append(self.f(*args, **kwargs))
+            return self.results[0]
 
     assert failure_of(TEXT) is None
-    monkeypatch.setattr("tests.run.differential.compiled", frozen)
+    monkeypatch.setattr("tests.run.differential.compiled", Frozen)
     failure = failure_of(TEXT)
     assert (failure.kind, failure.what, failure.call) == ("different", "value", 1)
 

@@ -80,16 +80,34 @@ def called(instance: Instance, f: Callable[..., Any], calls: Iterable[Call]) -> 
     return outcomes
 
 
+@dataclass(frozen=True)
+class Checked:
+    """What came of a program."""
+
+    findings: list[Finding]
+    machine_code: bool  # whether a call of it ran as such; else it ran as plain Python
+
+
 def findings(program: Program, verify: str = "never") -> list[Finding]:
+    return checked(program, verify).findings
+
+
+def checked(program: Program, verify: str = "never") -> Checked:
     """What differs between the plain and the compiled function, and between their gradients."""
+    made = []
+
+    def fast(f: Callable[..., Any]) -> Any:
+        made.append(compiled(f, verify))
+        return made[-1]
+
     calls = (*program.calls, program.calls[0])
     expected = _called(program, calls, lambda f: f)
-    found = _called(program, calls, lambda f: compiled(f, verify))
+    found = _called(program, calls, fast)
     result = _compared(program.name, "value", expected, found)
     by = differentiated(program.calls[0])
     if program.grad and by:
         result += _gradients(program, by, calls, verify)
-    return result
+    return Checked(result, bool(made[0].variants))
 
 
 def _gradients(program: Program, by: Any, calls: tuple[Call, ...], verify: str) -> list[Finding]:
@@ -146,11 +164,15 @@ def main() -> None:
     parser.add_argument("--verify", default="never")
     options = parser.parse_args()
     names = options.names or list(PROGRAMS)
-    wrong = 0
+    wrong, plain = 0, []
     for name in names[::-1] if options.reverse else names:
-        for finding in findings(PROGRAMS[name], options.verify):
+        result = checked(PROGRAMS[name], options.verify)
+        if not result.machine_code:
+            plain.append(name)
+        for finding in result.findings:
             wrong += unexpected(finding)
             sys.stdout.write(f"{finding}\n".replace("\n  ", " | "))
+    sys.stdout.write(f"{len(plain)} ran as plain Python: {' '.join(plain)}\n")
     sys.stdout.write(f"{len(names)} programs\n")
     sys.exit(wrong > 0)
 
