@@ -24,7 +24,7 @@ import numpy as np
 
 import chainrule as cr
 from chainrule.core.containers import flatten
-from tests.run.outcome import Outcome, compiled, difference, outcome, verdict
+from tests.run.outcome import DIGITS, Outcome, compiled, difference, outcome, verdict
 from tests.run.programs.checker import scalarised
 from tests.run.random_source import Writer
 from tests.run.shrink import shrunk
@@ -109,32 +109,35 @@ def failure_of(text: str, tally: Tally | None = None) -> Failure | None:
         made.append(compiled(f))
         return made[-1]
 
-    failures = _failures("value", outcomes(text, lambda f: f), outcomes(text, fast))
+    digits = DIGITS[4 if "float32)" in text else 8]
+    failures = _failures("value", outcomes(text, lambda f: f), outcomes(text, fast), digits)
     if tally is not None:
         tally.machine_code += bool(made[0].variants)
     for what, way in (("gradient", gradient), ("second", second)):
         expected = outcomes(text, way)
         found = outcomes(text, lambda f, way=way: compiled(way(f)))
-        failures += _failures(what, expected, found)
+        failures += _failures(what, expected, found, digits)
         if what == "gradient":
-            failures += _interpreted(outcomes(text, scalarised), expected)
+            failures += _interpreted(outcomes(text, scalarised), expected, digits)
     worst = ("different", "raw", "refused")
     return min(failures, key=lambda f: worst.index(f.kind)) if failures else None
 
 
-def _failures(what: str, expected: list[Outcome], found: list[Outcome]) -> list[Failure]:
-    verdicts = [verdict(a, b) for a, b in zip(expected, found, strict=True)]
+def _failures(
+    what: str, expected: list[Outcome], found: list[Outcome], digits: float
+) -> list[Failure]:
+    verdicts = [verdict(a, b, digits) for a, b in zip(expected, found, strict=True)]
     return [Failure(kind, what, k, how) for k, (kind, how) in enumerate(verdicts) if kind != "same"]
 
 
-def _interpreted(plain: list[Outcome], found: list[Outcome]) -> list[Failure]:
+def _interpreted(plain: list[Outcome], found: list[Outcome], digits: float) -> list[Failure]:
     """Where the engine's value is not the plain one, or it raises an error that is not ours."""
     failures = []
     for k, (a, b) in enumerate(zip(plain, found, strict=True)):
         if a.error is None and b.error is None:
             values = np.asarray(a.value[0]), np.asarray(b.value[0][0])
             dtype = min(v.dtype for v in values)
-            how = difference(*(v.astype(dtype) for v in values))
+            how = difference(*(v.astype(dtype) for v in values), digits=digits)
             if how is not None:
                 failures.append(Failure("different", "interpreted", k, how))
         elif a.error is None and not isinstance(b.error, cr.ChainruleError):

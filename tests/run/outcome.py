@@ -46,8 +46,12 @@ def outcome(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
             return Outcome(error=error)
 
 
-def verdict(expected: Outcome, found: Outcome) -> tuple[str, str]:
-    """One of same, different, raw, refused; and in which way."""
+def verdict(expected: Outcome, found: Outcome, digits: float = 0.0) -> tuple[str, str]:
+    """One of same, different, raw, refused; and in which way.
+
+    `digits` is the relative difference that is excused where the types of the results do not tell:
+    a float64 that was computed from float32 is rounded as such.
+    """
     if expected.error is not None:
         return _raising(expected.error, found)
     if found.error is not None:
@@ -55,7 +59,7 @@ def verdict(expected: Outcome, found: Outcome) -> tuple[str, str]:
         if type(found.error).__name__ == "CompileDifference":
             kind = "different"
         return kind, f"{type(found.error).__name__}: {found.error}"
-    gap = difference(expected.value, found.value)
+    gap = difference(expected.value, found.value, "result", digits)
     return ("same", "") if gap is None else ("different", gap)
 
 
@@ -69,46 +73,46 @@ def _raising(error: BaseException, found: Outcome) -> tuple[str, str]:
     return kind, f"expected {type(error).__name__}, got {type(found.error).__name__}: {found.error}"
 
 
-def difference(expected: Any, found: Any, at: str = "result") -> str | None:
+def difference(expected: Any, found: Any, at: str = "result", digits: float = 0.0) -> str | None:
     """The first way in which two results differ beyond rounding."""
     if isinstance(expected, cr.Variable):
         expected = expected.value
     if isinstance(found, cr.Variable):
         found = found.value
     if isinstance(expected, (bool, int, float, complex, np.generic, np.ndarray)):
-        return _numbers(expected, found, at)
+        return _numbers(expected, found, at, digits)
     if type(expected) is not type(found):
         return f"{at}: {type(expected).__name__} became {type(found).__name__}: {found!r}"
     if isinstance(expected, dict):
         if list(expected) != list(found):
             return f"{at}: keys {list(expected)} became {list(found)}"
-        return _items([(k, expected[k], found[k]) for k in expected], at)
+        return _items([(k, expected[k], found[k]) for k in expected], at, digits)
     if isinstance(expected, (list, tuple)):
         if len(expected) != len(found):
             return f"{at}: length {len(expected)} became {len(found)}"
         pairs = zip(expected, found, strict=True)
-        return _items([(i, a, b) for i, (a, b) in enumerate(pairs)], at)
+        return _items([(i, a, b) for i, (a, b) in enumerate(pairs)], at, digits)
     if hasattr(expected, "__dict__") and not callable(expected):
-        return difference(vars(expected), vars(found), at)
+        return difference(vars(expected), vars(found), at, digits)
     return None if expected == found else f"{at}: {expected!r} became {found!r}"
 
 
-def _items(items: list[tuple[Any, Any, Any]], at: str) -> str | None:
-    gaps = (difference(a, b, f"{at}[{k!r}]") for k, a, b in items)
+def _items(items: list[tuple[Any, Any, Any]], at: str, digits: float) -> str | None:
+    gaps = (difference(a, b, f"{at}[{k!r}]", digits) for k, a, b in items)
     return next((gap for gap in gaps if gap is not None), None)
 
 
-def _numbers(expected: Any, found: Any, at: str) -> str | None:
+def _numbers(expected: Any, found: Any, at: str, digits: float) -> str | None:
     if not isinstance(found, (bool, int, float, complex, np.generic, np.ndarray)):
         return f"{at}: {expected!r} became {type(found).__name__} {found!r}"
     a, b = np.asarray(expected), np.asarray(found)
     if a.shape != b.shape or a.dtype != b.dtype:
         return f"{at}: {a.dtype}{a.shape} {a} became {b.dtype}{b.shape} {b}"
-    same = _close(a, b) if a.dtype.kind in "fc" else np.array_equal(a, b)
+    same = _close(a, b, digits) if a.dtype.kind in "fc" else np.array_equal(a, b)
     return None if same else f"{at}: {a} became {b}"
 
 
-def _close(a: np.ndarray, b: np.ndarray) -> bool:
+def _close(a: np.ndarray, b: np.ndarray, digits: float) -> bool:
     """Within rounding of the largest number; NaN equals NaN, an infinity itself."""
     finite = np.isfinite(a)
     if not np.array_equal(finite, np.isfinite(b)):
@@ -118,4 +122,4 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
     a, b = a[finite], b[finite]
     bytes_ = a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1)
     largest = np.max(np.abs(a), initial=1e-3).astype(float)
-    return bool(np.all(np.abs(a - b).astype(float) <= DIGITS[bytes_] * largest))
+    return bool(np.all(np.abs(a - b).astype(float) <= max(digits, DIGITS[bytes_]) * largest))
