@@ -12,7 +12,8 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
-LENGTH = 4
+from tests.run.random_points import CHANGES, LENGTH, values
+
 DEPTH = 2  # of nested statements
 HEAD = "import numpy as np\nfrom numpy import array, float32, int64, nan\n"
 
@@ -343,26 +344,12 @@ class Writer:
             "(w, None, [s])",
         )
 
-    def values(self, mode: str) -> str:
-        draw = self.rng.gauss
-        if mode == "tie":
-            numbers = [self.rng.choice([-1.0, 0.0, 0.0, 0.5, 0.5, 1.0]) for _ in range(LENGTH)]
-        elif mode == "positive":
-            numbers = [round(abs(draw(0, 1)) + 0.1, 3) for _ in range(LENGTH)]
-        elif mode == "negative":
-            numbers = [round(-abs(draw(0, 1)) - 0.1, 3) for _ in range(LENGTH)]
-        else:
-            numbers = [round(draw(0, 1.2), 3) for _ in range(LENGTH)]
-        if mode == "nan":
-            numbers[self.rng.randrange(LENGTH)] = float("nan")
-        return repr(numbers)
-
     def point(self, dtypes: tuple[str, str]) -> str:
         mode = self.rng.choice(["free"] * 3 + ["tie", "positive", "negative", "tie"])
         if self.rng.random() < 0.03:
             mode = "nan"
         self.used(f"{mode} point")
-        x, y = self.values(mode), self.values("tie" if mode == "tie" else "free")
+        x, y = values(self.rng, mode), values(self.rng, "tie" if mode == "tie" else "free")
         if mode == "tie" and self.rng.random() < 0.5:
             y = x
         arrays = [f"array({v}{', ' + d if d else ''})" for v, d in zip((x, y), dtypes, strict=True)]
@@ -379,18 +366,7 @@ class Writer:
         return f"    (({first}, {number}), {{{', '.join(keywords)}}}),"
 
     def changes(self) -> list[str]:
-        lines = [
-            'state["scale"] = 1.0 + 0.25 * k',
-            'state["flag"] = not state["flag"]',
-            'state["table"][k % 4] = 0.5 * k',
-            'state["box"].scale = 1.0 - 0.5 * k',
-            'state["deep"][1]["value"] = -0.5 * k',
-            'state["counts"].append(k)',
-            'state["words"][0] = "b"',
-            'state["on"] = 0.5',
-            "globals()['SCALE'] = 1.0 + 0.3 * k",
-        ]
-        return self.rng.sample(lines, self.rng.randint(0, 4)) or ["pass"]
+        return self.rng.sample(CHANGES, self.rng.randint(0, 4)) or ["pass"]
 
     def text(self) -> str:
         odd = [("float32", "float32"), ("", "float32"), ("", "int64")]
