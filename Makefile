@@ -11,7 +11,7 @@ TEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo gallery test test-all lint format bench docs web clean
+.PHONY: help demo gallery test test-all fuzz lint format bench docs web clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -28,6 +28,12 @@ test: .venv/.installed ## run the tests, but for the slow ones
 
 test-all: .venv/.installed ## run every test
 	$(TEST) -m ""
+
+SECONDS ?= 600
+SEED ?= 0
+fuzz: .venv/.installed ## compare random programs compiled and plain: make fuzz SECONDS=600 SEED=0
+	CHAINRULE_CACHE=off OMP_NUM_THREADS=1 $(BIN)/python -m tests.run.differential \
+		--seconds $(SECONDS) --seed $(SEED) --log build/fuzz-$(SEED).log
 
 lint: .venv/.installed ## check style, formatting and types
 	$(BIN)/ruff check .
