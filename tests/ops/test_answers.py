@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from chainrule.lower.build import Program
 from chainrule.core.op import OPS
+from chainrule.lower.build import Program
 
 ANSWERS = {getattr(np, n): OPS[n] for n in ("allclose", "array_equal", "array_equiv")}
 

@@ -11,9 +11,9 @@ import types
 
 import numpy as np
 import pytest
+from chainrule.record.outside import LIMIT, watch
 
 import chainrule as cr
-from chainrule.record.outside import LIMIT, watch
 from tests.record.user_code import function, program
 
 Namespace = types.SimpleNamespace

@@ -12,11 +12,11 @@ import weakref
 
 import numpy as np
 import pytest
+from chainrule.record.bindings import UNROLLED, same
+from chainrule.record.outside import DEPTH, LIMIT, NOTES, watch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chainrule.record.bindings import UNROLLED, same
-from chainrule.record.outside import DEPTH, LIMIT, NOTES, watch
 from tests.record.user_code import function, program
 
 Namespace = types.SimpleNamespace

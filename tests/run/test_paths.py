@@ -6,9 +6,9 @@ import re
 import warnings
 
 import numpy as np
+from chainrule.run.paths import FORMS, MANY, PATHS
 
 import chainrule as cr
-from chainrule.run.paths import FORMS, MANY, PATHS
 
 X = np.arange(3.0)
 

@@ -60,7 +60,9 @@ def _pull_euclidean(g: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any
 def _push_euclidean(t: Any, x: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
     """Re Σ x* ẋ / ‖x‖."""
     bare = not is_recorded(x)
-    unit = _unit(x, expanded(out, shape_of(x), axis, keepdims)) if bare else unit_vector(x, axis=axis)
+    unit = (
+        _unit(x, expanded(out, shape_of(x), axis, keepdims)) if bare else unit_vector(x, axis=axis)
+    )
     conjugated = np.conj(unit) if unit.dtype.kind == "c" else unit
     return within(_reduced(conjugated * t, axis, keepdims), plain(out) != 0)
 

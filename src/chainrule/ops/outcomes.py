@@ -14,7 +14,6 @@ from chainrule.core.op import OPS, Sample, sample
 from chainrule.core.spec import Spec
 from chainrule.ops.define import ZERO, rules
 
-
 RETURNED = np.int64(0)  # without an error, shapes that do not depend on values
 
 
@@ -29,7 +28,9 @@ def _outcome(*xs: Any, op: str = "sin", settings: Any = None) -> Any:
             return RETURNED
         parts = results if isinstance(results, tuple) else (results,)
         text = f"has shapes {[np.shape(part) for part in parts]}"
-    return np.int64(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True))
+    return np.int64(
+        int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
+    )
 
 
 def _samples() -> list[Sample]:

@@ -58,9 +58,7 @@ class Variant:
         nodes = [g.node for g in self.guards]
         self.optimised = optimised(graph, nodes, recording.constants, options.reassociate)
         graph = self.optimised.graph
-        self.program = Program(
-            graph, self.optimised.constants, usual, exported if usual else None
-        )
+        self.program = Program(graph, self.optimised.constants, usual, exported if usual else None)
         self.usual = usual
         external = {n: recording.external[n] for n in graph.captured if n in recording.external}
         self.external = list(external.values())

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from chainrule.errors import ArgumentError, UnsupportedError
-from chainrule.run.compiled import Compiled, Variant, leaves_and_key
+from chainrule.run.compiled import Compiled, Variant
 from chainrule.run.direct import MISS
 from chainrule.run.machine import target_machine
 from chainrule.run.program import RUN, Workspace, linked
+from chainrule.run.signature import signature_of
 
 CLOCKS = {  # instructions that any program may use, by processor
     "x86_64": "call i64 @llvm.readcyclecounter()",
@@ -49,7 +50,7 @@ def profile_of(
     if not seconds > 0:
         raise ArgumentError(f"seconds={seconds!r}: how long to measure, more than 0")
     compiled(*args, **kwargs)
-    leaves, key = leaves_and_key(args, kwargs)
+    leaves, key = signature_of(args, kwargs)
     if leaves is None:
         raise ArgumentError("a profile is taken of numbers and arrays, not of Variables")
     for variant in compiled.variants.get(key, ()):
@@ -73,7 +74,7 @@ class _Timed:
         self.cycles = np.ctypeslib.as_array(words)
         self.places = {s: k for k, s in enumerate(run.module.plan.steps)}
         self.interpreted = np.zeros(self.count)
-        inputs = [*leaves, *(np.ascontiguousarray(a) for a in variant.live)]
+        inputs = [*leaves, *(np.ascontiguousarray(a) for a in variant.external)]
         self.outputs = [np.empty(shape, dtype) for shape, dtype in run.shapes]
         self.space = Workspace(run)
         self.space.point(inputs, self.outputs)

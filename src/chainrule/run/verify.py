@@ -107,7 +107,9 @@ def unlike(expected: Any, result: Any, room: float = 0.0) -> str:
 
 
 def _unlike_leaves(a: Any, b: Any, room: float) -> str:
-    if not isinstance(a, (*NUMPY, float, complex, int)) or isinstance(a, bool) != isinstance(b, bool):
+    if not isinstance(a, (*NUMPY, float, complex, int)) or isinstance(a, bool) != isinstance(
+        b, bool
+    ):
         same = type(a) is type(b) and (a is b or bool(a == b))
         return "" if same else f"{_short(a)} and {_short(b)}"
     x, y = np.asarray(a), np.asarray(b)
@@ -190,7 +192,9 @@ def _first_difference(f: Callable[..., Any], variant: Variant, args: Any, kwargs
 
 
 def _unlike_values(a: Any, b: Any) -> bool:
-    return not isinstance(a, tuple) and bool(_unlike_leaves(np.asarray(a)[()], np.asarray(b)[()], 0.0))
+    return not isinstance(a, tuple) and bool(
+        _unlike_leaves(np.asarray(a)[()], np.asarray(b)[()], 0.0)
+    )
 
 
 def _place(node: Node) -> str:

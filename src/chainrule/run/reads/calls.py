@@ -34,7 +34,7 @@ from chainrule.record.state import current
 from chainrule.record.variable import Variable
 from chainrule.run.bindings import ABSENT, quietly, read
 from chainrule.run.reads.log import CHANGING, CONTAINERS, NOTHING_INSIDE, Reads, found_in, label_of
-from chainrule.run.reads.origin import Origin, origin_of_class, origin_of_module, named_module_of
+from chainrule.run.reads.origin import Origin, named_module_of, origin_of_class, origin_of_module
 
 DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
 DISPATCHER = type(np.sum)  # most of NumPy's functions
@@ -52,7 +52,9 @@ PURE_TYPES = frozenset(
      "_thread")
 )  # fmt: skip
 # Of the builtins, these depend on more than their arguments.
-IMPURE = frozenset(("open", "input", "exec", "eval", "compile", "__import__", "breakpoint", "dir", "id"))
+IMPURE = frozenset(
+    ("open", "input", "exec", "eval", "compile", "__import__", "breakpoint", "dir", "id")
+)
 # Functions that change their first argument.
 CHANGES_FIRST = frozenset(
     ("_count_elements", "heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort",
@@ -73,7 +75,19 @@ SETTINGS = frozenset(
                  "set_printoptions", "setbufsize", "seterrcall", "save", "savez", "savetxt",
                  "memmap", "fromregex")
 )  # fmt: skip
-SAFE_OBJECTS = (str, bytes, int, float, complex, range, slice, np.generic, np.dtype, type, BaseException)
+SAFE_OBJECTS = (
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    range,
+    slice,
+    np.generic,
+    np.dtype,
+    type,
+    BaseException,
+)
 
 
 def is_iterator(value: Any) -> bool:
@@ -249,9 +263,7 @@ def method_call(
         outside_method(reads, frame, owner, name, args)
 
 
-def outside_method(
-    reads: Reads, frame: FrameType, owner: Any, name: str, args: list[Any]
-) -> None:
+def outside_method(reads: Reads, frame: FrameType, owner: Any, name: str, args: list[Any]) -> None:
     """A method written in C, of an object from outside."""
     if name in CHANGING:
         reads.stop(frame, f"changes a {type(owner).__name__} from outside by .{name}()")
@@ -336,7 +348,9 @@ def class_call(reads: Reads, frame: FrameType, f: type, args: list[Any]) -> None
     if origin is Origin.USER or (origin is Origin.STANDARD and is_made_by_python(f)):
         return
     if origin is Origin.STANDARD and top not in PURE_TYPES:
-        reads.stop(frame, f"makes a {module}.{f.__name__}, which depends on more than its arguments")
+        reads.stop(
+            frame, f"makes a {module}.{f.__name__}, which depends on more than its arguments"
+        )
     for arg in args:
         if id(arg) in reads.outside and is_iterator(arg):
             reads.stop(frame, "takes from an iterator from outside")
@@ -367,7 +381,10 @@ def object_call(
             reask(reads, f, args)
     elif isinstance(f, weakref.ref):
         reads.stop(frame, "follows a weak reference, which may die")
-    elif type(found_in(cls, "__call__")[1]) is FunctionType and origin_of_class(cls) is not Origin.SEALED:
+    elif (
+        type(found_in(cls, "__call__")[1]) is FunctionType
+        and origin_of_class(cls) is not Origin.SEALED
+    ):
         reads.specials(cls)  # its code is watched
     elif is_ours(cls) or cls.__module__.partition(".")[0] == "numpy":
         if isinstance(getattr(f, "__self__", None), RANDOM):
@@ -448,7 +465,6 @@ def _vars(reads: Reads, frame: FrameType, args: list[Any]) -> None:
 
 def _globals(reads: Reads, frame: FrameType, args: list[Any]) -> None:
     reads.mark(frame.f_globals)
-
 
 
 def _iter(reads: Reads, frame: FrameType, args: list[Any]) -> None:

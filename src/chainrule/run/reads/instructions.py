@@ -276,7 +276,9 @@ def _call_spread(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 def _store_attribute(reads: Reads, i: Instruction, code: CodeType) -> Handler:
     def before(frame: FrameType, slots: Slots) -> None:
         owner = slots[i.top]
-        changed = reads.holds(owner) if isinstance(owner, np.ndarray) else id(owner) in reads.outside
+        changed = (
+            reads.holds(owner) if isinstance(owner, np.ndarray) else id(owner) in reads.outside
+        )
         if changed and type(owner) is not Variable:
             reads.stop(frame, f"assigns to `{i.argument}` of a {type(owner).__name__} from outside")
 
@@ -288,7 +290,9 @@ def _store_item(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 
     def before(frame: FrameType, slots: Slots) -> None:
         owner = slots[slot]
-        changed = reads.holds(owner) if isinstance(owner, np.ndarray) else id(owner) in reads.outside
+        changed = (
+            reads.holds(owner) if isinstance(owner, np.ndarray) else id(owner) in reads.outside
+        )
         if changed and type(owner) is not Variable:
             reads.stop(frame, f"assigns to an item of a {type(owner).__name__} from outside")
 

@@ -47,17 +47,27 @@ from chainrule.run.bindings import (
 from chainrule.run.reads.origin import (
     Origin,
     bases_of,
+    is_users,
     name_of,
     names_of_module,
     origin_of_class,
     origin_of_module,
-    is_users,
     own_names,
     watched,
 )
 from chainrule.run.reads.unwinding import unwinds_quietly
 
-SINGLE = (object, range, slice, type(...), type(NotImplemented), CodeType, Absent, np.dtype, np.ufunc)
+SINGLE = (
+    object,
+    range,
+    slice,
+    type(...),
+    type(NotImplemented),
+    CodeType,
+    Absent,
+    np.dtype,
+    np.ufunc,
+)
 NOTHING_INSIDE = PLAIN | SCALARS | {id(cls) for cls in (*SINGLE, Variable)}
 MAPPINGS = (dict, MappingProxyType)
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
@@ -151,7 +161,9 @@ class Reads:
             base = base.base if isinstance(base, np.ndarray) else getattr(base, "obj", None)
         return False
 
-    def bind(self, how: Any, owner: Any, key: Any, value: Any, words: str, label: Any = None) -> None:
+    def bind(
+        self, how: Any, owner: Any, key: Any, value: Any, words: str, label: Any = None
+    ) -> None:
         """Expect the same when the compiled function is called."""
         name = (how, id(owner), key if label is None else label)
         if name not in self.bindings:
@@ -205,7 +217,9 @@ class Reads:
     def function(self, f: FunctionType) -> None:
         """A function is entered: its code and the defaults of its parameters."""
         words = f"the default arguments of `{f.__name__}`"
-        self.bind(read, f, attrgetter("__code__"), f.__code__, f"the code of `{f.__name__}`", "code")
+        self.bind(
+            read, f, attrgetter("__code__"), f.__code__, f"the code of `{f.__name__}`", "code"
+        )
         self.bind(read, f, attrgetter("__defaults__"), f.__defaults__, words, "defaults")
         for value in f.__defaults__ or ():
             self.mark(value)
@@ -299,12 +313,18 @@ class Reads:
             self.mark(raw.__func__)
 
     def super_attribute(self, owner: Any, name: str) -> None:
-        order = list(bases_of(type(owner.__self__) if not isinstance(owner.__self__, type) else owner.__self__))
+        order = list(
+            bases_of(
+                type(owner.__self__) if not isinstance(owner.__self__, type) else owner.__self__
+            )
+        )
         for base in order[order.index(owner.__thisclass__) + 1 :]:
             if name in own_names(base):
                 if origin_of_class(base) is not Origin.SEALED:
                     words = f"attribute `{name}` of `{name_of(base)}`"
-                    self.bind(item, own_names(base), name, own_names(base)[name], words, (id(base), name))
+                    self.bind(
+                        item, own_names(base), name, own_names(base)[name], words, (id(base), name)
+                    )
                 return
 
     def instance_attribute(self, frame: FrameType, owner: Any, name: str) -> None:
@@ -334,7 +354,9 @@ class Reads:
             return
         elif value is ABSENT:
             self.bind(read, owner, partial(quietly, attrgetter(name)), ABSENT, words, name)
-        elif value is not quietly(attrgetter(name), owner) and id(type(value)) not in PLAIN | SCALARS:
+        elif (
+            value is not quietly(attrgetter(name), owner) and id(type(value)) not in PLAIN | SCALARS
+        ):
             self.stop(frame, f"{words} is made anew at each read, which cannot be watched")
         else:
             self.bind(read, owner, attrgetter(name), value, words, name)
@@ -387,9 +409,15 @@ class Reads:
         value = quietly(lambda o: o[key] if key in o else ABSENT, owner)
         words = f"item {key!r:.40} of a {name_of(type(owner))}"
         if value is not ABSENT:
-            how, get = (item, key) if type(owner) is dict and id(type(key)) in PLAIN else (read, None)
-            self.bind(how, owner, key if get is not None else itemgetter(key), value, words, label_of(key))
-        elif is_written_in_python(type(owner), "__missing__") or not hasattr(owner, "default_factory"):
+            how, get = (
+                (item, key) if type(owner) is dict and id(type(key)) in PLAIN else (read, None)
+            )
+            self.bind(
+                how, owner, key if get is not None else itemgetter(key), value, words, label_of(key)
+            )
+        elif is_written_in_python(type(owner), "__missing__") or not hasattr(
+            owner, "default_factory"
+        ):
             self.contains(owner, key)
         else:
             self.stop(frame, f"{words} is missing, and filled in")
@@ -411,7 +439,14 @@ class Reads:
         if not isinstance(picked, np.ndarray):
             words = f"an element of an array of shape {array.shape}"
             if id(type(picked)) in SCALARS:
-                self.bind(value_of, array, partial(_element, key=key), picked.tobytes(), words, label_of(key))
+                self.bind(
+                    value_of,
+                    array,
+                    partial(_element, key=key),
+                    picked.tobytes(),
+                    words,
+                    label_of(key),
+                )
         elif picked.base is None:  # a copy, not a view
             self.array(array)
 
@@ -425,7 +460,9 @@ class Reads:
                 self.mark(value)
             self.bind(contents, array, objects_of, objects_of(array), "an array of objects")
         elif self.holds(array):
-            self.bind(value_of, array, numbers_of, numbers_of(array), f"an array of shape {array.shape}")
+            self.bind(
+                value_of, array, numbers_of, numbers_of(array), f"an array of shape {array.shape}"
+            )
 
     def whole(self, value: Any, words: str = "", frame: FrameType | None = None) -> None:
         """Code of the interpreter's own may read everything in this."""
@@ -439,12 +476,20 @@ class Reads:
                 self.array(held)
                 pending += objects_of(held) if held.dtype == object else ()
             elif id(held) not in self.outside:
-                if type(held) in (list, tuple, dict, set, frozenset):  # made inside, of things outside
+                if type(held) in (
+                    list,
+                    tuple,
+                    dict,
+                    set,
+                    frozenset,
+                ):  # made inside, of things outside
                     pending += [v for v in parts_of(held) if id(type(v)) not in NOTHING_INSIDE]
             elif isinstance(held, CONTAINERS):
                 pending += self._contents(held, words)
             elif isinstance(held, bytearray) or named(type(held)) == ("array", "array"):
-                self.bind(value_of, held, bytes, bytes(held), f"the bytes of a {name_of(type(held))}")
+                self.bind(
+                    value_of, held, bytes, bytes(held), f"the bytes of a {name_of(type(held))}"
+                )
             elif isinstance(held, np.void):
                 self.bind(value_of, held, np.void.tobytes, held.tobytes(), "a record of an array")
             else:
@@ -456,9 +501,11 @@ class Reads:
         if isinstance(held, BUILTIN_METHODS) and getattr(held, "__name__", "") in CHANGING:
             if not isinstance(held.__self__, ModuleType) and id(held.__self__) in self.outside:
                 self.stop(frame, f"changes a {name_of(type(held.__self__))} from outside")
-        elif isinstance(held, KNOWN) or named(cls)[0] in IMMUTABLE_MODULES:
-            return
-        elif named(cls)[0].startswith("chainrule"):
+        elif (
+            isinstance(held, KNOWN)
+            or named(cls)[0] in IMMUTABLE_MODULES
+            or named(cls)[0].startswith("chainrule")
+        ):
             return
         elif any(origin_of_class(b) is not Origin.USER and b is not object for b in bases_of(cls)):
             self.stop(frame, f"hands on a {'.'.join(named(cls))}, whose inside cannot be watched")
@@ -516,7 +563,9 @@ def hides(owner: Any, name: str, raw: Any) -> bool:
 def is_transparent(owner: Any) -> bool:
     """Whether attributes of this object of the interpreter's or a library's are all there is."""
     cls = type(owner)
-    return named(cls) in TRANSPARENT or issubclass(cls, (FunctionType, MethodType, partial, BaseException))
+    return named(cls) in TRANSPARENT or issubclass(
+        cls, (FunctionType, MethodType, partial, BaseException)
+    )
 
 
 def named(cls: type) -> tuple[str, str]:
@@ -526,8 +575,23 @@ def named(cls: type) -> tuple[str, str]:
 KNOWN = (FunctionType, MethodType, type, ModuleType, BaseException, partial, property, staticmethod,
          classmethod, str, bytes, int, float, complex, np.generic, np.dtype, np.ufunc,
          *BUILTIN_METHODS)  # fmt: skip
-IMMUTABLE_MODULES = frozenset(("re", "datetime", "fractions", "enum", "operator", "typing", "types",
-                               "functools", "contextvars", "pathlib", "string", "decimal", "uuid"))
+IMMUTABLE_MODULES = frozenset(
+    (
+        "re",
+        "datetime",
+        "fractions",
+        "enum",
+        "operator",
+        "typing",
+        "types",
+        "functools",
+        "contextvars",
+        "pathlib",
+        "string",
+        "decimal",
+        "uuid",
+    )
+)
 CHANGING = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "popitem",
      "add", "discard", "sort", "reverse", "appendleft", "popleft", "extendleft", "rotate", "fill",
@@ -576,5 +640,3 @@ def _present(owner: Any, key: Any) -> bool:
 def _element(owner: Any, key: Any) -> Any:
     picked: Callable[[], bytes] = owner[key].tobytes
     return picked()
-
-

@@ -36,9 +36,7 @@ def _loud_ranges(code: CodeType) -> tuple[tuple[int, int], ...]:
     listed = list(dis.get_instructions(code))
     place = {i.offset: n for n, i in enumerate(listed)}
     entries: Any = dis._parse_exception_table(code)  # type: ignore[attr-defined]
-    return tuple(
-        (e.start, e.end) for e in entries if not _is_quiet(listed[place[e.target] :])
-    )
+    return tuple((e.start, e.end) for e in entries if not _is_quiet(listed[place[e.target] :]))
 
 
 def _is_quiet(handler: list[dis.Instruction]) -> bool:
