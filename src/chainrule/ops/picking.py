@@ -299,7 +299,7 @@ MEAN = OnPicked(reduced_axis, _mean_whole)
 ALL_EQUAL = OnPicked(reduced_axis, _equal_whole)
 
 
-# -- what keeps the axis that it sums over ----------------------------------------------------------------
+# -- what keeps the axis that it sums over -----------------------------------------------------
 
 
 def _row_axis(node: Node) -> int | None:

@@ -67,33 +67,36 @@ def record(
         if op.variant is not None and (other := op.variant(*args, **attrs)) is not None:
             op, args = other
             values = [a._value if type(a) is variable else a for a in args]
-    except ChainruleError as error:
-        raise located(error, op, args, line) from None
     except Exception as error:  # noqa: BLE001 - whatever NumPy raises, the user gets their line
-        raise translated(error, op, args, attrs, line) from None
+        raise _ours(error, op, args, attrs, line) from None
     try:
         out = op.forward(*values, **attrs)
     except Exception as error:  # noqa: BLE001 - as above
         tracing = current.get().tracing
         if tracing is not None:
             tracing.raised(op, args, attrs)
-        if isinstance(error, ChainruleError):
-            raise located(error, op, args, line) from None
-        raise translated(error, op, args, attrs, line) from None
-    if type(out) is not tuple:
-        if not hasattr(out, "dtype"):
-            out = np.asarray(out)[()]
-        node = node_of(variable, op, args, values, out, attrs, line)
-        result = variable(out, node)
-        if op.by_value is not None:
-            _guard_shape(node, op, args, attrs)
-        if op.view and type(out) is np.ndarray and type(args[0]) is variable:
-            args[0].note_view(result, op, attrs)
-        return result
-    whole = node_of(variable, op, args, values, out, attrs, line)
+        raise _ours(error, op, args, attrs, line) from None
+    several = type(out) is tuple
+    if not several and not hasattr(out, "dtype"):
+        out = np.asarray(out)[()]
+    node = node_of(variable, op, args, values, out, attrs, line)
     if op.by_value is not None:
-        _guard_shape(whole, op, args, attrs)
-    return tuple(_component(variable, whole, part, i, len(out)) for i, part in enumerate(out))
+        _guard_shape(node, op, args, attrs)
+    if several:
+        return tuple(_component(variable, node, part, i, len(out)) for i, part in enumerate(out))
+    result = variable(out, node)
+    if op.view and type(out) is np.ndarray and type(args[0]) is variable:
+        args[0].note_view(result, op, attrs)
+    return result
+
+
+def _ours(
+    error: Exception, op: Op, args: Sequence[Any], attrs: dict[str, Any], line: LinePlace
+) -> Exception:
+    """An error as one of ours, with the user's line."""
+    if isinstance(error, ChainruleError):
+        return located(error, op, args, line)
+    return translated(error, op, args, attrs, line)
 
 
 def _guard_shape(node: Node, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:

@@ -139,7 +139,7 @@ class GuardedTrace(Trace):
             self.read(outcome(*operands, op=op.name, settings=attrs))
 
     def keep_errors(self, graph: Graph) -> None:
-        """An op whose result nobody uses must not raise in a later call either, where it is caught."""
+        """An op whose result nobody uses must not raise in a later call either."""
         used = set(dfs_order([*graph.outputs, *self.reads], inputs_of))
         for node in self.fallible:
             if node not in used:
@@ -156,7 +156,7 @@ class GuardedTrace(Trace):
     # ---- nodes -----------------------------------------------------------------------------------
 
     def is_active(self, node: Node) -> bool:
-        """An argument of a compiled function is a constant, unless a transform differentiates it."""
+        """An argument of a compiled function is a constant, unless a transform wants it."""
         return node in self.wanted
 
     def want(self, variable: Variable) -> Variable:

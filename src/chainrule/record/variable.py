@@ -62,7 +62,7 @@ class Variable:
             tracing.read(self)
 
     def _note_shape(self) -> None:
-        """Python code is told the shape, which may depend on values: then the compiler guards it."""
+        """Python code is told the shape; where it depends on values, the compiler guards it."""
         tracing = current.get().tracing
         if tracing is not None:
             tracing.read_shape(self)

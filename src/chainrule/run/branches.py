@@ -1,7 +1,7 @@
 """How much of one function is compiled: limits, and one warning for each that is reached.
 
 Each branch through the function and each signature is compiled, which takes as long as thousands of
-calls.  A function that needs a new one at every call is better not compiled, and its user hears why.
+calls.  A function that needs a new one at every call is better not compiled; its user hears why.
 """
 
 from __future__ import annotations

@@ -187,7 +187,8 @@ def _first_difference(f: Callable[..., Any], variant: Variant, args: Any, kwargs
         if kinds[0] != kinds[1] or len(inputs_of(a)) != len(inputs_of(b)):
             return f"  the first difference: {kinds[0]} in place of {kinds[1]}\n{_place(a)}"
         if a in now and b in then and _unlike_values(now[a], then[b]):
-            return f"  the first difference: {kinds[0]}, {_short(now[a])} and {_short(then[b])}\n{_place(a)}"
+            both = f"{_short(now[a])} and {_short(then[b])}"
+            return f"  the first difference: {kinds[0]}, {both}\n{_place(a)}"
     return "  every operation of the recording agrees; the machine code does not.\n"
 
 

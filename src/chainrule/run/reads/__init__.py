@@ -1,1 +1,1 @@
-"""What a call of the user's code reads outside of its arguments, seen instruction by instruction."""
+"""What the user's code reads outside of its arguments, seen instruction by instruction."""

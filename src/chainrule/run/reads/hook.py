@@ -27,14 +27,14 @@ class Watcher(Protocol):
 
 def hooked(watcher: Watcher, f: Callable[[], Any]) -> Any:
     """The result of f(), each watched instruction of which is told to the watcher first."""
-    return _traced(watcher, f) if sys.version_info < (3, 12) else _monitored(watcher, f)
+    return _traced(watcher, f) if sys.version_info < (3, 12) else Monitor(watcher).run(f)
 
 
 def _traced(watcher: Watcher, f: Callable[[], Any]) -> Any:
     """By `sys.settrace`; a debugger or a coverage tool that was there goes on seeing its events."""
     other = sys.gettrace()
 
-    def start(frame: FrameType, event: str, arg: Any) -> Any:
+    def start(frame: FrameType, event: Any, arg: Any) -> Any:
         inner = None if other is None else other(frame, event, arg)
         if not watcher.watches(frame):
             return inner
@@ -44,7 +44,7 @@ def _traced(watcher: Watcher, f: Callable[[], Any]) -> Any:
         if inner is None:
             frame.f_trace_lines = False
 
-        def step(frame: FrameType, event: str, arg: Any) -> Any:
+        def step(frame: FrameType, event: Any, arg: Any) -> Any:
             nonlocal inner
             if event == "opcode":
                 handler = table.get(frame.f_lasti)
@@ -63,54 +63,62 @@ def _traced(watcher: Watcher, f: Callable[[], Any]) -> Any:
         sys.settrace(other)
 
 
-def _monitored(watcher: Watcher, f: Callable[[], Any]) -> Any:
-    """By `sys.monitoring`, which tells of every thread: events of others are left alone."""
-    monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
-    events, tool = monitoring.events, _free_tool(monitoring)
-    thread, tables = get_ident(), {}
-    last: FrameType | None = None
-    slots: Slots | None = None
+class Monitor:
+    """Events of `sys.monitoring`, which tells of every thread: those of others are left alone."""
 
-    def start(code: CodeType, offset: int) -> Any:
-        nonlocal last, slots
+    def __init__(self, watcher: Watcher):
+        self.api: Any = sys.monitoring  # type: ignore[attr-defined]
+        self.tool = _free_tool(self.api)
+        self.watcher, self.thread = watcher, get_ident()
+        self.tables: dict[CodeType, Table] = {}
+        self.frame: FrameType | None = None  # whose instruction was told last, and its slots
+        self.slots: Slots | None = None
+
+    def run(self, f: Callable[[], Any]) -> Any:
+        api, tool, events = self.api, self.tool, self.api.events
+        handlers = {
+            events.PY_START: self.start,
+            events.PY_RESUME: self.start,
+            events.INSTRUCTION: self.step,
+        }
+        api.use_tool_id(tool, "chainrule")
+        try:
+            for event, handler in handlers.items():
+                api.register_callback(tool, event, handler)
+            api.set_events(tool, events.PY_START | events.PY_RESUME)
+            api.restart_events()
+            return f()
+        finally:
+            api.set_events(tool, 0)
+            for code in self.tables:
+                api.set_local_events(tool, code, 0)
+            for event in handlers:
+                api.register_callback(tool, event, None)
+            api.free_tool_id(tool)
+
+    def start(self, code: CodeType, offset: int) -> None:
         frame = sys._getframe(1)
-        if get_ident() != thread or not watcher.watches(frame):
+        if get_ident() != self.thread or not self.watcher.watches(frame):
             return
-        last, slots = frame, slots_of(frame)
-        if code not in tables:
-            tables[code] = watcher.table(code)
-            monitoring.set_local_events(tool, code, events.INSTRUCTION)
-        watcher.enter(frame, slots)
+        self.frame, self.slots = frame, slots_of(frame)
+        if code not in self.tables:
+            self.tables[code] = self.watcher.table(code)
+            self.api.set_local_events(self.tool, code, self.api.events.INSTRUCTION)
+        self.watcher.enter(frame, self.slots)
 
-    def step(code: CodeType, offset: int) -> Any:
-        nonlocal last, slots
-        handler = tables[code].get(offset)
+    def step(self, code: CodeType, offset: int) -> Any:
+        handler = self.tables[code].get(offset)
         if handler is None:
-            return monitoring.DISABLE
-        frame = sys._getframe(1)
-        if get_ident() != thread:
+            return self.api.DISABLE
+        if get_ident() != self.thread:
             return None
-        if frame is not last:
-            last, slots = frame, slots_of(frame) if watcher.watches(frame) else None
-        if slots is not None:
-            handler(frame, slots)
+        frame = sys._getframe(1)
+        if frame is not self.frame:
+            self.frame = frame
+            self.slots = slots_of(frame) if self.watcher.watches(frame) else None
+        if self.slots is not None:
+            handler(frame, self.slots)
         return None
-
-    monitoring.use_tool_id(tool, "chainrule")
-    try:
-        monitoring.register_callback(tool, events.PY_START, start)
-        monitoring.register_callback(tool, events.PY_RESUME, start)
-        monitoring.register_callback(tool, events.INSTRUCTION, step)
-        monitoring.set_events(tool, events.PY_START | events.PY_RESUME)
-        monitoring.restart_events()
-        return f()
-    finally:
-        monitoring.set_events(tool, 0)
-        for code in tables:
-            monitoring.set_local_events(tool, code, 0)
-        for event in (events.PY_START, events.PY_RESUME, events.INSTRUCTION):
-            monitoring.register_callback(tool, event, None)
-        monitoring.free_tool_id(tool)
 
 
 def _free_tool(monitoring: Any) -> int:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from chainrule.record.variable import Variable
-from chainrule.run.reads.calls import asked_of_type, called, is_iterator
+from chainrule.run.reads.asking import asked_of_type
+from chainrule.run.reads.calls import called
+from chainrule.run.reads.contents import Reads
 from chainrule.run.reads.hook import Handler, Table
-from chainrule.run.reads.log import NOTHING_INSIDE, Reads, found_in
+from chainrule.run.reads.lookup import NOTHING_INSIDE, found_in, is_iterator
 from chainrule.run.reads.origin import Origin, origin_of_class, watched
 from chainrule.run.reads.stack import MISSING, Instruction, Slots, instructions_of, peek, slot_names
 
@@ -152,16 +154,13 @@ def _slice(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 def _operands(reads: Reads, i: Instruction, code: CodeType) -> Handler:
     """Two operands: an array beside a Variable is an input; one beside a number is read here."""
     top = i.top
-    in_place = i.name == "BINARY_OP" and i.count >= 13  # NB_INPLACE_ADD and those after it
+    in_place = i.name == "BINARY_OP" and i.number >= 13  # NB_INPLACE_ADD and those after it
 
     def before(frame: FrameType, slots: Slots) -> None:
         y, x = slots[top], slots[top - 1]
         if type(x) is Variable or type(y) is Variable:
-            for operand in (x, y):
-                if isinstance(operand, np.ndarray):
-                    reads.beside[id(operand)] = operand
-                elif type(operand) is not Variable and id(operand) in reads.outside:
-                    reads.whole(operand)
+            reads.beside_variables(x)
+            reads.beside_variables(y)
             return
         for operand in (x, y):
             if id(type(operand)) not in NOTHING_INSIDE:
@@ -225,7 +224,7 @@ def _whole(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 
 
 def _format(reads: Reads, i: Instruction, code: CodeType) -> Handler:
-    slot = i.top - (1 if i.name == "FORMAT_WITH_SPEC" or i.count & 4 else 0)
+    slot = i.top - (1 if i.name == "FORMAT_WITH_SPEC" or i.number & 4 else 0)
 
     def before(frame: FrameType, slots: Slots) -> None:
         value = slots[slot]
@@ -238,7 +237,7 @@ def _format(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 
 
 def _call(reads: Reads, i: Instruction, code: CodeType) -> Handler:
-    count = i.count
+    count = i.number
     names_on_top = i.name == "CALL_KW"
     last = i.top - names_on_top
     first, head = last - count - 1, last - count
@@ -257,7 +256,7 @@ def _call(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 
 
 def _call_spread(reads: Reads, i: Instruction, code: CodeType) -> Handler:
-    named = i.count & 1
+    named = i.number & 1
     place = i.top - named - (2 if SELF_AFTER else 1)
 
     def before(frame: FrameType, slots: Slots) -> None:
@@ -324,7 +323,7 @@ def _match_class(reads: Reads, i: Instruction, code: CodeType) -> Handler:
     def before(frame: FrameType, slots: Slots) -> None:
         subject, cls, names = slots[i.top - 2], slots[i.top - 1], slots[i.top]
         asked_of_type(reads, frame, isinstance, [subject, cls])
-        positional = getattr(cls, "__match_args__", ())[: i.count]
+        positional = getattr(cls, "__match_args__", ())[: i.number]
         for name in (*positional, *names):
             reads.attribute(frame, subject, name)
 

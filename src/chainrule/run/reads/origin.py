@@ -1,4 +1,4 @@
-"""Whose a module, a class or a frame is: the user's, the standard library's or a sealed package's."""
+"""Whose a module, a class or a frame is: the user's, the standard library's, or sealed."""
 
 from __future__ import annotations
 

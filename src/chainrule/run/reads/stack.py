@@ -10,6 +10,7 @@ import ctypes
 import dis
 import sys
 from functools import cache, lru_cache
+from itertools import pairwise
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -29,7 +30,7 @@ class Instruction(NamedTuple):
 
     name: str
     argument: Any
-    count: int
+    number: int
     top: int
     keywords: tuple[str, ...]
 
@@ -55,7 +56,7 @@ def instructions_of(code: CodeType) -> dict[int, Instruction]:
 
 def _depths(code: CodeType, listed: list[dis.Instruction]) -> dict[int, int]:
     """The depth of the stack before each instruction that can be reached."""
-    following = {a.offset: b for a, b in zip(listed, listed[1:], strict=False)}
+    following = {a.offset: b for a, b in pairwise(listed)}
     at = {i.offset: i for i in listed}
     # A generator is resumed with a value on its stack; from 3.13 on the instruction says so itself.
     resumed = bool(code.co_flags & GENERATORS) and sys.version_info < (3, 13)
@@ -78,7 +79,7 @@ def _depths(code: CodeType, listed: list[dis.Instruction]) -> dict[int, int]:
 
 
 def _effect(i: dis.Instruction, argument: int | None, jump: bool) -> int:
-    """By how much an instruction changes the depth; in 3.11 `dis` books a call's arguments early."""
+    """By how much an instruction changes the depth; in 3.11 `dis` books arguments early."""
     if i.opname == "PRECALL":
         return 0
     taken = -(i.arg or 0) if i.opname == "CALL" and "PRECALL" in dis.opmap else 0

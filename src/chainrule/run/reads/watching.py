@@ -12,9 +12,10 @@ import numpy as np
 
 from chainrule.record.state import NOT_THE_USER, user_frame
 from chainrule.run.bindings import Binding
+from chainrule.run.reads.contents import Reads
 from chainrule.run.reads.hook import hooked
 from chainrule.run.reads.instructions import Watcher
-from chainrule.run.reads.log import Reads, Stop
+from chainrule.run.reads.log import RAISING, Stop
 
 
 def called_first(reads: Reads, f: Any) -> None:
@@ -50,7 +51,7 @@ class Watched:
 
     def run(self, f: Callable[[], Any]) -> Any:
         self.reads.bottom = sys._getframe()
-        if {"raise", "call"} & set(np.geterr().values()):
+        if RAISING & set(np.geterr().values()):
             self.reads.stop(user_frame(1, NOT_THE_USER), "is called where NumPy raises errors")
         try:
             return hooked(Watcher(self.reads), f)

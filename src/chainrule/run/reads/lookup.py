@@ -1,0 +1,149 @@
+"""Looking at objects without running any of the user's code: attributes, parts, kinds."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from itertools import chain
+from operator import attrgetter
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+
+from chainrule.record.variable import Variable
+from chainrule.run.bindings import ABSENT, PLAIN, SCALARS, Absent, quietly
+from chainrule.run.reads.origin import bases_of, name_of, own_names
+
+SINGLE = (object, range, slice, type(...), type(NotImplemented), CodeType, Absent)
+NOTHING_INSIDE = PLAIN | SCALARS | {id(c) for c in (*SINGLE, np.dtype, np.ufunc, Variable)}
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+MAPPINGS = (dict, MappingProxyType)
+CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType, *VIEWS)
+BUILTIN_METHODS = (BuiltinFunctionType, MethodWrapperType)
+RANDOM = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
+# Objects that may be handed to code which is not watched: what they hold is watched, or fixed.
+KNOWN = (
+    FunctionType, MethodType, type, ModuleType, BaseException, partial, property, staticmethod,
+    classmethod, str, bytes, int, float, complex, np.generic, np.dtype, np.ufunc, *BUILTIN_METHODS,
+)  # fmt: skip
+IMMUTABLE_MODULES = frozenset(
+    ("re", "datetime", "fractions", "enum", "operator", "typing", "types", "functools",
+     "contextvars", "pathlib", "string", "decimal", "uuid")
+)  # fmt: skip
+# Methods that change the object they belong to.
+CHANGING = frozenset(
+    ("append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "popitem",
+     "add", "discard", "sort", "reverse", "appendleft", "popleft", "extendleft", "rotate", "fill",
+     "put", "resize", "itemset", "partition", "setflags", "setfield", "byteswap", "frombytes",
+     "difference_update", "intersection_update", "symmetric_difference_update", "move_to_end",
+     "__setitem__", "__delitem__", "__setattr__", "__delattr__", "__iadd__", "__ior__", "__imul__",
+     "fromlist", "release", "cast", "subtract", "send", "throw", "close", "__next__")
+)  # fmt: skip
+TRANSPARENT = frozenset(
+    (("builtins", "code"), ("builtins", "property"), ("builtins", "type"), ("functools", "partial"),
+     ("builtins", "builtin_function_or_method"), ("builtins", "mappingproxy"), ("builtins", "cell"))
+)  # fmt: skip
+
+
+def named(cls: type) -> tuple[str, str]:
+    return str(getattr(cls, "__module__", "")), name_of(cls)
+
+
+def found_in(cls: type, name: str) -> tuple[type | None, Any]:
+    """The class of the MRO that has this attribute, and what it holds."""
+    for base in bases_of(cls):
+        names = own_names(base)
+        if name in names:
+            return base, names[name]
+    return None, ABSENT
+
+
+def own_value(owner: Any, name: str) -> Any:
+    """What an object's own `__dict__` holds under this name."""
+    names = quietly(lambda o: object.__getattribute__(o, "__dict__"), owner)
+    return names.get(name, ABSENT) if isinstance(names, dict) else quietly(attrgetter(name), owner)
+
+
+def is_own(owner: Any, name: str) -> bool:
+    names = quietly(lambda o: object.__getattribute__(o, "__dict__"), owner)
+    return isinstance(names, dict) and name in names
+
+
+def raw_attribute(owner: Any, name: str) -> Any:
+    """What `object.__getattribute__` gives."""
+    return quietly(lambda o: object.__getattribute__(o, name), owner)
+
+
+def is_written_in_python(cls: type, name: str) -> bool:
+    return type(found_in(cls, name)[1]) is FunctionType
+
+
+def is_computed(owner: Any, name: str, raw: Any) -> bool:
+    """Whether reading an attribute runs Python code, whose own reads are seen."""
+    if isinstance(raw, property):
+        return True
+    if not is_written_in_python(type(raw), "__get__"):
+        return False
+    # An object's own attribute comes before what its class computes, unless that can be set.
+    data = any(found_in(type(raw), n)[0] is not None for n in ("__set__", "__delete__"))
+    return data or not is_own(owner, name)
+
+
+def is_transparent(owner: Any) -> bool:
+    """Whether attributes of this object of the interpreter's or a library's are all there is."""
+    kinds = (FunctionType, MethodType, partial, BaseException)
+    return named(type(owner)) in TRANSPARENT or isinstance(owner, kinds)
+
+
+def is_iterator(value: Any) -> bool:
+    """Whether taking from it changes it."""
+    return hasattr(type(value), "__next__")
+
+
+def holds_variable(value: Any) -> bool:
+    """Whether this is a Variable, or a list or tuple with one somewhere inside."""
+    if isinstance(value, (list, tuple)):
+        return any(map(holds_variable, value))
+    return type(value) is Variable
+
+
+def parts_of(held: Any) -> list[Any]:
+    return list(chain(held.keys(), held.values()) if isinstance(held, MAPPINGS) else held)
+
+
+def ended_parts_of(held: Any) -> Any:
+    """The parts and a mark of the end, so that one that has grown or shrunk differs somewhere."""
+    return chain(parts_of(held), (ABSENT,))
+
+
+def objects_of(array: np.ndarray) -> tuple[Any, ...]:
+    return tuple(array.flat)
+
+
+def form_of(array: np.ndarray) -> Any:
+    return array.shape, array.strides, array.dtype.str, bool(array.flags.writeable)
+
+
+def label_of(key: Any) -> Any:
+    return (type(key), key) if id(type(key)) in PLAIN else (id(key), repr(key))
+
+
+def is_present(owner: Any, key: Any) -> bool:
+    return key in owner
+
+
+def element_of(owner: Any, key: Any) -> Any:
+    return owner[key].tobytes()
+
+
+def error_state(numpy: Any) -> Any:
+    return tuple(numpy.geterr().items())
