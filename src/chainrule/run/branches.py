@@ -6,14 +6,17 @@ calls.  A function that needs a new one at every call is better not compiled; it
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Mapping, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
+from chainrule.record.state import INTERNAL
 from chainrule.run.reads.log import Stop
 
 if TYPE_CHECKING:
-    from chainrule.run.compiled import Variant
+    from chainrule.run.variant import Variant
 
 MAX_BRANCHES = 16  # of one signature; what takes a further one runs as plain Python
 MAX_SIGNATURES = 256  # after that, the oldest is dropped
@@ -42,7 +45,7 @@ class Limits:
     def warn(self, kind: str, text: str) -> None:
         if kind not in self.warned:
             self.warned.add(kind)
-            warn(f"{self.name} {text}", RuntimeWarning, stacklevel=6)
+            warn(f"{self.name} {text}", RuntimeWarning, stacklevel=_callers())
 
     def hit(self) -> None:
         self.misses = 0
@@ -109,6 +112,15 @@ class Limits:
             f"was compiled {len(signatures)} times, since an argument differs in its {what}: "
             f"{shown}, …  {cure}",
         )
+
+
+def _callers() -> int:
+    """How many calls up the user's code is, as `warn` counts them."""
+    frame: FrameType | None = sys._getframe(2)
+    count = 2
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith(INTERNAL):
+        frame, count = frame.f_back, count + 1
+    return count
 
 
 def _shape_or_value(entry: tuple[Hashable, Any]) -> Any:

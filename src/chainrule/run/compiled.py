@@ -11,143 +11,25 @@ from time import perf_counter
 from types import MethodType
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from chainrule.core.containers import flatten
 from chainrule.core.late import late
 from chainrule.errors import ArgumentError, ChainruleError, CompileError
-from chainrule.lower.build import Program
 from chainrule.lower.tape.taping import taped
 from chainrule.lower.values.array import NotLoweredError
-from chainrule.optimise.masked import without_counts
-from chainrule.optimise.passes import optimised
 from chainrule.record.specialise import GuardedTrace, Recording, same_recording, specialised
 from chainrule.record.state import current
 from chainrule.run.bindings import Binding, Outside, read
-from chainrule.run.blas import exported
 from chainrule.run.branches import Limits
-from chainrule.run.direct import DYNAMIC, MISS, alike, direct_call
+from chainrule.run.direct import DYNAMIC, MISS
 from chainrule.run.machine import give_memory_back
-from chainrule.run.program import Executable
 from chainrule.run.reads.log import Stop
 from chainrule.run.reads.stack import is_readable
 from chainrule.run.reads.watching import Watched
 from chainrule.run.signature import Signature, signature_of
-from chainrule.run.verify import Verifier, detached, replayed, rounding_room, unlike
-
-
-class Variant:
-    """One branch through the function, compiled for one signature."""
-
-    def __init__(
-        self,
-        recording: Recording,
-        outside: Outside,
-        signature: Signature,
-        given: Sequence[Any],
-        options: Options,
-        usual: bool = True,
-    ):
-        """The `usual` program may miss where something rare is met; the other is slower."""
-        start = perf_counter()
-        self.recording = recording
-        self.outside = outside  # what was read beside the arguments
-        self.fixed = signature.fixed
-        self.scope: dict[str, Any] = {"left": options.verifier.wait}
-        graph, self.guards = without_counts(recording.graph, recording.guards)
-        nodes = [g.node for g in self.guards]
-        self.optimised = optimised(graph, nodes, recording.constants, options.reassociate)
-        graph = self.optimised.graph
-        self.program = Program(graph, self.optimised.constants, usual, exported if usual else None)
-        self.usual = usual
-        external = {n: recording.external[n] for n in graph.captured if n in recording.external}
-        self.external = list(external.values())
-        self.external_specs = [(n.shape, n.dtype) for n in external]
-        self.expected = [g.value for g in self.guards]
-        self.expected += [np.array(False) for _ in (*self.program.forbidden, *self.program.rare)]
-        self.count = len(recording.graph.outputs)
-        self.run = Executable(self.program)
-        self.direct: Callable[..., Any] | None = None
-        if self.run.entry is not None and not signature.names:
-            self.direct = direct_call(self, given, options.donate)
-        self.scope["check"] = partial(_checked, options.verifier, self)
-        self.seconds = {"compiling": perf_counter() - start}
-
-    def __call__(self, leaves: Sequence[np.ndarray]) -> Any:
-        """The result, or MISS where another branch is to be taken."""
-        if self.outside_changed():
-            return MISS
-        if self.external_specs != [(a.shape, a.dtype) for a in self.external]:
-            return MISS
-        outputs = self._outputs(leaves)
-        for expected, output in zip(self.expected, outputs[self.count :], strict=True):
-            if not alike(expected, output):
-                return MISS
-        return self._finished(outputs)
-
-    def outside_changed(self) -> bool:
-        return self.outside.changed() is not None
-
-    def first(self, leaves: Sequence[np.ndarray]) -> Any:
-        """The result of the call that was recorded: whatever the guards say, this is its branch.
-
-        What Python read then was rounded by NumPy; what is compared with it later will be rounded
-        as here.  MISS where something rare is met: another program is needed.
-        """
-        outputs = self._outputs(leaves)
-        for expected, output in zip(self.expected, outputs[self.count :], strict=True):
-            if expected.dtype.kind in "fc":
-                expected[...] = output
-        end = len(outputs) - len(self.program.rare)
-        if any(map(np.any, outputs[end:])):
-            return MISS
-        if any(map(np.any, outputs[end - len(self.program.forbidden) : end])):
-            raise CompileError(
-                "an index depends on how a number is rounded: machine code rounds it out of range."
-                "\n  np.clip the index."
-            )
-        return self._finished(outputs)
-
-    def leaves_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
-        return signature_of(args, kwargs, self.fixed)[0] or []
-
-    def differs(self, expected: Any, result: Any, args: Any, kwargs: Any) -> bool:
-        """Whether a result is not that of plain Python, by more than rounding explains."""
-        if not unlike(expected, result):
-            return False
-        values = replayed(self, self.leaves_of(args, kwargs))
-        if values is None:
-            return True
-        for guard in self.guards:
-            if guard.node in values and not alike(guard.value, np.asarray(values[guard.node])):
-                return False  # rounding decides the branch, and machine code rounds in its own way
-        return bool(unlike(expected, result, rounding_room(values)))
-
-    def _outputs(self, leaves: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return self.run([*leaves, *(np.ascontiguousarray(a) for a in self.external)])
-
-    def _finished(self, outputs: Sequence[np.ndarray]) -> Any:
-        """The outputs as the function returns them."""
-        results = [o if o.ndim else o[()] for o in outputs[: self.count]]
-        graph = self.recording.graph
-        assert graph.result is not None
-        return graph.result.unflatten(results)
-
-
-def _checked(verifier: Verifier, variant: Variant, args: tuple[Any, ...]) -> Any:
-    """The fast entry of a call that is compared with plain Python."""
-    assert variant.direct is not None
-    return verifier.run(variant, partial(variant.direct, args), args, {})
-
+from chainrule.run.variant import Options, Variant
+from chainrule.run.verify import Verifier, detached, owned
 
 Variants: TypeAlias = dict[Any, list[Variant]]
-
-
-class Options:
-    """How a function is compiled."""
-
-    def __init__(self, donate: Sequence[int], reassociate: bool, verifier: Verifier):
-        self.donate, self.reassociate, self.verifier = donate, reassociate, verifier
 
 
 class Compiled:
@@ -247,60 +129,77 @@ class Compiled:
         return MISS
 
     def _new(self, args: Any, kwargs: Any, signature: Signature, leaves: Any) -> Any:
-        """The result by a branch recorded on this call, or of plain Python where none can be."""
+        """The result by a branch recorded on this call, or of plain Python where none can be.
+
+        The call is first made as it is, and watched: it has its effects once, raises its own
+        errors, and gives what the recorded branch is compared with.
+        """
         known = self.variants.get(signature, [])
         if self.interpreted or self.limits.too_many_branches(known):
             self.direct = None  # so that the next branch that is taken is seen
             return self._plain(args, kwargs)
+        probe = Watched([self.f, *flatten((args, kwargs))[0]], probe=True)
+        given, named = owned(args), owned(kwargs)
+        try:
+            expected = probe.run(lambda: self.f(*args, **kwargs))
+        except Exception as error:
+            if probe.gave_up is None:
+                self._say_more(given, named, signature, error)
+            raise
+        if probe.gave_up is not None and not probe.gave_up.passing:
+            self.limits.stopped(probe.gave_up)
+            self.interpreted = self.limits.exhausted
+            return expected
+        return self._recorded_call(given, named, signature, leaves, expected)
+
+    def _say_more(self, args: Any, kwargs: Any, signature: Signature, error: Exception) -> None:
+        """Plain Python has raised: where recording raises the same, that says op and line."""
+        try:
+            self._recorded(args, kwargs, signature)
+        except Stop:
+            return
+        except ChainruleError as ours:
+            # A Variable has more attributes than an array: ours says what to do.
+            if isinstance(ours, type(error)) or isinstance(error, AttributeError):
+                raise ours from None
+        except Exception:  # noqa: BLE001 - plain Python's is the one to raise
+            return
+
+    def _recorded_call(
+        self, args: Any, kwargs: Any, signature: Signature, leaves: Any, expected: Any
+    ) -> Any:
+        """The result by a new branch, if that is what plain Python has given."""
         start = perf_counter()
         try:
             recording, outside, given = self._recorded(args, kwargs, signature)
         except Stop as stop:
             self.limits.stopped(stop)
-            return self._plain(args, kwargs)
-        except _GoneOn as gone_on:
-            self.limits.stopped(gone_on.stop)
-            self.interpreted = self.limits.exhausted
-            if gone_on.error is not None:
-                raise gone_on.error from None
-            return gone_on.result
-        except Exception as error:  # noqa: BLE001 - whatever it is, plain Python decides
-            return self._refused(args, kwargs, error)
-        spent = perf_counter() - start
-        result = self._compiled(recording, outside, signature, given, leaves)
-        variant = self.variants[signature][0]
-        variant.seconds = {"recording": spent, **variant.seconds}
-        weak = signature.has_floats and not signature.fixed
-        if not self.options.verifier.first(variant, args, kwargs, result, weak):
-            return self._mended(args, kwargs, signature)
-        for node in recording.graph.nodes:  # the arrays of this call are as large as its batch
-            node.forget()
-        give_memory_back()
-        return result
-
-    def _refused(self, args: Any, kwargs: Any, error: Exception) -> Any:
-        """Recording has raised: where plain Python does too, the error that says more is raised."""
-        try:
-            result = self.f(*args, **kwargs)
-        except Exception as own:
-            # A Variable has more attributes than an array: ours says what to do.
-            if isinstance(error, type(own)) or isinstance(own, AttributeError):
-                raise error from None
-            raise
-        self.limits.refused(error)
+        except Exception as error:  # noqa: BLE001 - plain Python has not raised
+            self.limits.refused(error)
+        else:
+            spent = perf_counter() - start
+            result = self._compiled(recording, outside, signature, given, leaves)
+            variant = self.variants[signature][0]
+            variant.seconds = {"recording": spent, **variant.seconds}
+            for node in recording.graph.nodes:  # the arrays of this call are as large as its batch
+                node.forget()
+            give_memory_back()
+            differs = variant.differs(detached(expected), result, args, kwargs)
+            if not differs or variant.outside_changed():
+                return result
+            self._drop(signature)
         self.interpreted = self.limits.exhausted
-        return result
+        return expected
 
-    def _mended(self, args: Any, kwargs: Any, signature: Signature) -> Any:
-        """Compiled, the first call gave something else: what Python's floats widen differs, or
-        there is something that recording does not see."""
+    def _drop(self, signature: Signature) -> None:
+        """Compiled, the call gave something else: what Python's floats widen differs, or there is
+        something that recording does not see."""
         self.variants.pop(signature)
         self.direct = None
-        if not signature.fixed and signature.has_floats:
+        if signature.has_floats and not signature.fixed:
             self.by_value.add(signature)
-            return self._by_signature(args, kwargs)
-        self.limits.differs()
-        return self._plain(args, kwargs)
+        else:
+            self.limits.differs()
 
     def _plain(self, args: Any, kwargs: Any) -> Any:
         """The function as it is, this time; for ever once that is what always happens."""
@@ -364,14 +263,6 @@ class Compiled:
     profile = late("chainrule.view.profile", "profile_text")
 
 
-class _GoneOn(Exception):  # noqa: N818 - it says what happened
-    """A call that had an effect went on to its end: its result, or error, is the function's."""
-
-    def __init__(self, stop: Stop, result: Any, error: BaseException | None = None):
-        super().__init__()
-        self.stop, self.result, self.error = stop, result, error
-
-
 def _watched(
     user: Callable[..., Any], f: Callable[..., Any], given: Any, fixed: bool, sweeps: bool
 ) -> tuple[Recording, list[Binding]]:
@@ -379,22 +270,9 @@ def _watched(
     watched = Watched([user, *(v for v in flatten(given)[0] if not isinstance(v, DYNAMIC))])
     trace = GuardedTrace(watched.holds, watched.refuse, sweeps)
     trace.fixed_floats = fixed
-    results: list[Any] = []
-
-    def kept(*args: Any) -> Any:
-        results.append(f(*args))
-        return results[0]
-
-    try:
-        recording = watched.run(
-            lambda: specialised(trace, update_wrapper(kept, f, updated=()), given, {})
-        )
-    except BaseException as error:
-        if watched.gave_up in (None, error):
-            raise
-        raise _GoneOn(watched.gave_up, None, error) from None
-    if watched.gave_up is not None:
-        raise _GoneOn(watched.gave_up, detached(results[0]))
+    recording = watched.run(lambda: specialised(trace, f, given, {}))
+    if watched.gave_up is not None:  # and was caught by the user's code
+        raise watched.gave_up
     return taped(recording), watched.bindings(trace.arrays)
 
 

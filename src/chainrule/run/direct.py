@@ -16,7 +16,7 @@ import numpy as np
 from chainrule.core.containers import Structure, flatten
 
 if TYPE_CHECKING:
-    from chainrule.run.compiled import Variant
+    from chainrule.run.variant import Variant
 
 MISS: Any = object()
 NUMPY = (np.ndarray, np.generic)

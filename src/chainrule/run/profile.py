@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from chainrule.errors import ArgumentError, UnsupportedError
-from chainrule.run.compiled import Compiled, Variant
+from chainrule.run.compiled import Compiled
 from chainrule.run.direct import MISS
 from chainrule.run.machine import target_machine
 from chainrule.run.program import RUN, Workspace, linked
 from chainrule.run.signature import signature_of
+from chainrule.run.variant import Variant
 
 CLOCKS = {  # instructions that any program may use, by processor
     "x86_64": "call i64 @llvm.readcyclecounter()",

@@ -15,9 +15,10 @@ from chainrule.lower.plan.stream import Region
 from chainrule.lower.tape.tape import Tape, kinds_and_lengths
 from chainrule.lower.values.value import KNOWN, Value, program_text
 from chainrule.optimise.rewrite import Optimised
-from chainrule.run.compiled import Compiled, Variant
+from chainrule.run.compiled import Compiled
 from chainrule.run.machine import assembly
 from chainrule.run.threads import threads
+from chainrule.run.variant import Variant
 
 SHOWN = 40  # runs of a tape that are listed
 

@@ -14,6 +14,7 @@ from chainrule.record.state import current
 from chainrule.record.variable import Variable
 from chainrule.run.bindings import read
 from chainrule.run.reads.contents import Reads
+from chainrule.run.reads.lookup import isa
 
 
 def _getattr(reads: Reads, frame: FrameType, args: list[Any]) -> None:
@@ -38,7 +39,7 @@ def _next(reads: Reads, frame: FrameType, args: list[Any]) -> None:
 
 
 def _vars(reads: Reads, frame: FrameType, args: list[Any]) -> None:
-    if args and isinstance(args[0], type):
+    if args and isa(args[0], type):
         reads.namespace(args[0])
     elif args and id(args[0]) in reads.outside:
         reads.attribute(frame, args[0], "__dict__")
@@ -50,7 +51,7 @@ def _globals(reads: Reads, frame: FrameType, args: list[Any]) -> None:
 
 
 def _iter(reads: Reads, frame: FrameType, args: list[Any]) -> None:
-    if isinstance(args[0], np.ndarray) and args[0].ndim > 1:
+    if isa(args[0], np.ndarray) and args[0].ndim > 1:
         return
     reads.whole(args[0])
 
@@ -72,15 +73,15 @@ def asked_of_type(reads: Reads, frame: FrameType, f: Any, args: list[Any]) -> No
 
 def is_differentiated(variable: Variable) -> bool:
     """Whether it would be a Variable also if the function were not being compiled."""
-    node = variable.node
-    return node.first is not None or node in current.get().tracing.wanted
+    node, tracing = variable.node, current.get().tracing
+    return tracing is None or node.first is not None or node in tracing.wanted
 
 
 def _isinstance(reads: Reads, frame: FrameType, args: list[Any]) -> None:
     asked_of_type(reads, frame, isinstance, args)
     reads.asked_class(args[0])
-    for cls in args[1] if isinstance(args[1], tuple) else (args[1],):
-        if type(cls) is not type and isinstance(cls, type) and type(args[0]) is not Variable:
+    for cls in args[1] if isa(args[1], tuple) else (args[1],):
+        if type(cls) is not type and isa(cls, type) and type(args[0]) is not Variable:
             again = functools.partial(_is_instance, value=args[0])
             words = f"whether an object is a {cls.__name__}"
             reads.bind(read, cls, again, again(cls), words, ("isinstance", id(args[0])))

@@ -34,6 +34,7 @@ from chainrule.run.reads.lookup import (
     is_own,
     is_transparent,
     is_written_in_python,
+    isa,
     named,
     own_value,
     parts_of,
@@ -58,7 +59,7 @@ class Attributes(Log):
     def attribute(self, frame: FrameType, owner: Any, name: str) -> None:
         """owner.name is about to be read."""
         cls = type(owner)
-        if cls is Variable or not isinstance(name, str):
+        if cls is Variable or not isa(name, str):
             return
         if issubclass(cls, np.ndarray) and (cls is np.ndarray or hasattr(np.ndarray, name)):
             self.array_attribute(owner, name)
@@ -114,7 +115,7 @@ class Attributes(Log):
         if origin_of_class(base) is not Origin.SEALED:
             words = f"attribute `{name}` of `{name_of(base)}`"
             self.bind(item, own_names(base), name, raw, words, (id(base), name))
-        if isinstance(raw, (staticmethod, classmethod)):
+        if isa(raw, (staticmethod, classmethod)):
             self.mark(raw.__func__)
 
     def namespace(self, cls: type) -> None:
@@ -131,12 +132,12 @@ class Attributes(Log):
         for base in bases_of(cls):
             if origin_of_class(base) is not Origin.SEALED:
                 for name, raw in list(own_names(base).items()):
-                    if name.startswith("__") and isinstance(raw, FunctionType):
+                    if name.startswith("__") and isa(raw, FunctionType):
                         self.class_item(cls, name, base, raw)
 
     def super_attribute(self, owner: Any, name: str) -> None:
         held = owner.__self__
-        order = list(bases_of(held if isinstance(held, type) else type(held)))
+        order = list(bases_of(held if isa(held, type) else type(held)))
         for base in order[order.index(owner.__thisclass__) + 1 :]:
             if name in own_names(base):
                 self.class_item(base, name, base, own_names(base)[name])
@@ -153,10 +154,10 @@ class Attributes(Log):
         if base is not None and is_computed(owner, name, raw):
             self.bind(kind, owner, None, cls, f"the class of a {name_of(cls)}")
             self.class_item(cls, name, base, raw)
-        elif isinstance(owner, RANDOM) or named(cls)[0].startswith("chainrule."):
+        elif isa(owner, RANDOM) or named(cls)[0].startswith("chainrule."):
             return  # what is called of it stops the recording; ours do not change
         elif origin_of_class(cls) is Origin.SEALED and not is_transparent(owner):
-            if not isinstance(quietly(attrgetter(name), owner), BUILTIN_METHODS):
+            if not isa(quietly(attrgetter(name), owner), BUILTIN_METHODS):
                 self.stop(frame, f"reads inside a {name_of(cls)}, which cannot be watched")
         else:
             value = own_value(owner, name) if base is None else quietly(attrgetter(name), owner)
@@ -171,9 +172,9 @@ class Attributes(Log):
             self.bind(read, owner, partial(own_value, name=name), ABSENT, words, ("own", name))
         elif value is ABSENT:
             self.bind(read, owner, partial(quietly, get), ABSENT, words, name)
-        elif isinstance(value, MethodType) and found_in(cls, name)[0] is not None:
+        elif isa(value, MethodType) and found_in(cls, name)[0] is not None:
             self.bind(method, owner, get, value.__func__, words, name)
-        elif isinstance(value, BUILTIN_METHODS) and getattr(value, "__self__", None) is owner:
+        elif isa(value, BUILTIN_METHODS) and getattr(value, "__self__", None) is owner:
             return
         elif value is quietly(get, owner) or id(type(value)) in PLAIN | SCALARS:
             self.bind(read, owner, get, value, words, name)
@@ -184,9 +185,9 @@ class Attributes(Log):
         """What `object.__getattribute__` gives, asked for by a `__getattribute__` in Python."""
         get = partial(raw_attribute, name=name)
         value = get(owner)
-        if isinstance(value, MethodType):
+        if isa(value, MethodType):
             self.mark(value.__func__)
-        elif not isinstance(value, BUILTIN_METHODS):
+        elif not isa(value, BUILTIN_METHODS):
             words = f"attribute `{name}` of a {name_of(type(owner))}"
             self.bind(read, owner, get, value, words, ("raw", name))
 

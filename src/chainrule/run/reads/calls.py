@@ -30,8 +30,16 @@ from chainrule.record.variable import Variable
 from chainrule.run.bindings import read
 from chainrule.run.reads.asking import SPECIAL, asked_of_type
 from chainrule.run.reads.contents import Reads
-from chainrule.run.reads.lookup import found_in, is_iterator, label_of
-from chainrule.run.reads.methods import PURE_TYPES, RANDOM, hidden, is_ours, method_call
+from chainrule.run.reads.lookup import found_in, is_iterator, isa, label_of
+from chainrule.run.reads.methods import (
+    PURE_TYPES,
+    RANDOM,
+    SHARED_RANDOM,
+    draw,
+    hidden,
+    is_ours,
+    method_call,
+)
 from chainrule.run.reads.numpy_calls import SETTINGS, numpy_call
 from chainrule.run.reads.origin import Origin, named_module_of, origin_of_class, origin_of_module
 
@@ -110,7 +118,9 @@ def bound_call(
         if id(inner) in reads.outside:
             reads.function(inner)
     else:
-        if id(f.__self__) in reads.outside and not is_ours(type(f.__self__)):
+        owner: Any = f.__self__ if isa(f.__self__, type) else type(f.__self__)
+        sealed = origin_of_class(owner) is Origin.SEALED and not is_ours(owner)
+        if id(f.__self__) in reads.outside and sealed:
             hidden(reads, frame, f.__self__, inner.__name__)
         for arg in args:
             reads.whole(arg)
@@ -120,11 +130,12 @@ def builtin_call(
     reads: Reads, frame: FrameType, f: Any, args: list[Any], keywords: Sequence[str]
 ) -> None:
     """A function or a bound method written in C."""
-    owner, name = getattr(f, "__self__", None), getattr(f, "__name__", "")
-    if owner is not None and not isinstance(owner, ModuleType):
+    owner: Any = getattr(f, "__self__", None)
+    name = getattr(f, "__name__", "")
+    if owner is not None and not isa(owner, ModuleType):
         method_call(reads, frame, owner, name, args, keywords)
         return
-    module = f.__module__ or (owner.__name__ if isinstance(owner, ModuleType) else "")
+    module = f.__module__ or (owner.__name__ if isa(owner, ModuleType) else "")
     special = SPECIAL.get(f) if f.__hash__ is not None else None
     if special is not None:
         special(reads, frame, args)
@@ -153,13 +164,13 @@ def class_call(reads: Reads, frame: FrameType, f: type, args: list[Any]) -> None
         if not args:
             reads.stop(frame, f"makes a {f.__name__} without a seed")
         return
-    if f is str and args and isinstance(args[0], np.ndarray):
+    if f is str and args and isa(args[0], np.ndarray):
         reads.stop(frame, "prints an array, which depends on np.printoptions")
     origin, module = origin_of_class(f), str(named_module_of(f))
     top = module.partition(".")[0]
     if origin is Origin.USER or (origin is Origin.STANDARD and is_made_by_python(f)):
         return
-    if origin is Origin.STANDARD and top not in PURE_TYPES:
+    if origin is Origin.STANDARD and top not in PURE_TYPES and module != "_thread":
         reads.stop(
             frame, f"makes a {module}.{f.__name__}, which depends on more than its arguments"
         )
@@ -180,15 +191,15 @@ def object_call(
     cls = type(f)
     if cls.__name__ == "cython_function_or_method":  # NumPy's random numbers
         owner = getattr(f, "__self__", None)
-        method_call(reads, frame, owner, getattr(f, "__name__", ""), args, keywords)
-    elif isinstance(f, functools.partial):
+        draw(reads, frame, owner if isa(owner, RANDOM) else SHARED_RANDOM[0])
+    elif isa(f, functools.partial):
         reads.partial(f)
         called(reads, frame, f.func, [*f.args, *args], keywords)
-    elif isinstance(f, operator.itemgetter | operator.attrgetter | operator.methodcaller):
+    elif isa(f, operator.itemgetter | operator.attrgetter | operator.methodcaller):
         getter_call(reads, frame, f, args)
-    elif isinstance(f, functools._lru_cache_wrapper):
+    elif isa(f, functools._lru_cache_wrapper):
         cached_call(reads, frame, f, args, keywords)
-    elif isinstance(f, weakref.ref):
+    elif isa(f, weakref.ref):
         reads.stop(frame, "follows a weak reference, which may die")
     elif is_called_by_python(cls):
         reads.specials(cls)  # its code is watched
@@ -196,6 +207,8 @@ def object_call(
         numpy_call(reads, frame, f, args, keywords)
     elif id(f) in reads.outside or origin_of_class(cls) is not Origin.SEALED:
         hidden(reads, frame, f, "__call__")
+    else:
+        numpy_call(reads, frame, f, args, keywords)
 
 
 def is_called_by_python(cls: type) -> bool:
@@ -228,10 +241,10 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 def getter_call(reads: Reads, frame: FrameType, f: Any, args: list[Any]) -> None:
     names = f.__reduce__()[1]
     for owner in args[:1]:
-        if isinstance(f, operator.attrgetter):
+        if isa(f, operator.attrgetter):
             for name in names:
                 dotted_attribute(reads, frame, owner, name)
-        elif isinstance(f, operator.itemgetter):
+        elif isa(f, operator.itemgetter):
             for key in names:
                 reads.item(frame, owner, key)
         else:

@@ -38,6 +38,7 @@ from chainrule.run.reads.lookup import (
     holds_variable,
     is_present,
     is_written_in_python,
+    isa,
     label_of,
     named,
     objects_of,
@@ -61,11 +62,11 @@ class Reads(Attributes):
         self.specials(cls)
         if issubclass(cls, np.ndarray):
             self.array_item(owner, key)
-        elif isinstance(owner, np.void):  # a record looks into the array it was taken from
+        elif isa(owner, np.void):  # a record looks into the array it was taken from
             self.whole(owner, frame=frame)
         elif id(owner) not in self.outside or is_written_in_python(cls, "__getitem__"):
             return
-        elif isinstance(key, slice) or not issubclass(cls, (list, tuple, *MAPPINGS)):
+        elif isa(key, slice) or not issubclass(cls, (list, tuple, *MAPPINGS)):
             self.whole(owner, frame=frame)
         elif issubclass(cls, MAPPINGS):
             self.mapping_item(frame, owner, key)
@@ -105,10 +106,10 @@ class Reads(Attributes):
         if not self.holds(array):
             return
         simple = array.dtype != object and not holds_variable(key)
-        picked = quietly(itemgetter(key), array) if simple else array.copy
-        if isinstance(picked, np.ndarray) and picked.base is not None:
+        picked: Any = quietly(itemgetter(key), array) if simple else ABSENT
+        if isa(picked, np.ndarray) and picked.base is not None:
             self.form(array)  # a view: no number is read yet
-        elif isinstance(picked, np.void):
+        elif isa(picked, np.void):
             self.mark(picked)
             self.array(array)
         elif id(type(picked)) in SCALARS:
@@ -124,7 +125,7 @@ class Reads(Attributes):
             for value in held:
                 self.mark(value)
             self.bind(contents, array, objects_of, held, "an array of objects")
-        elif self.holds(array):
+        elif not self.probe and self.holds(array):
             words = f"an array of shape {array.shape}"
             self.bind(value_of, array, fingerprint, fingerprint(array), words)
 
@@ -137,15 +138,15 @@ class Reads(Attributes):
             held = pending.pop()
             cls = type(held)
             self.specials(cls)
-            if isinstance(held, BUILTIN_METHODS):
+            if isa(held, BUILTIN_METHODS):
                 self.handed_on(held, frame)
-            elif isinstance(held, np.ndarray):
+            elif isa(held, np.ndarray):
                 self.array(held)
                 pending += objects_of(held) if held.dtype == object else ()
             elif id(held) not in self.outside:  # made inside, perhaps of things outside
                 parts = parts_of(held) if cls in MADE_INSIDE else ()
                 pending += [p for p in parts if id(type(p)) not in NOTHING_INSIDE]
-            elif isinstance(held, CONTAINERS):
+            elif isa(held, CONTAINERS):
                 pending += self._parts(held, words)
             else:
                 self.bytes_or_hidden(held, frame)
@@ -166,9 +167,9 @@ class Reads(Attributes):
 
     def bytes_or_hidden(self, held: Any, frame: FrameType | None) -> None:
         words = f"the bytes of a {name_of(type(held))}"
-        if isinstance(held, bytearray) or named(type(held)) == ("array", "array"):
+        if isa(held, bytearray) or named(type(held)) == ("array", "array"):
             self.bind(value_of, held, bytes, bytes(held), words)
-        elif isinstance(held, np.void):
+        elif isa(held, np.void):
             self.bind(value_of, held, np.void.tobytes, held.tobytes(), words)
         else:
             self.handed_on(held, frame)
@@ -177,14 +178,12 @@ class Reads(Attributes):
         """An object from outside is handed to code that is not watched."""
         cls = type(held)
         module = named(cls)[0]
-        if isinstance(held, BUILTIN_METHODS):
+        if isa(held, BUILTIN_METHODS):
             owner = held.__self__
-            changes = held.__name__ in CHANGING and not isinstance(owner, ModuleType)
+            changes = held.__name__ in CHANGING and not isa(owner, ModuleType)
             if changes and id(owner) in self.outside:
                 self.stop(frame, f"changes a {name_of(type(owner))} from outside")
-        elif (
-            isinstance(held, KNOWN) or module in IMMUTABLE_MODULES or module.startswith("chainrule")
-        ):
+        elif isa(held, KNOWN) or module in IMMUTABLE_MODULES or module.startswith("chainrule"):
             return
         elif any(origin_of_class(b) is not Origin.USER and b is not object for b in bases_of(cls)):
             self.stop(frame, f"hands on a {module}.{name_of(cls)}, whose inside cannot be watched")
@@ -195,7 +194,7 @@ class Reads(Attributes):
 
     def beside_variables(self, value: Any) -> None:
         """An operand of an operation that is recorded: an array may be an input of the graph."""
-        if isinstance(value, np.ndarray):
+        if isa(value, np.ndarray):
             self.beside[id(value)] = value
         elif type(value) is not Variable and id(value) in self.outside:
             self.whole(value)

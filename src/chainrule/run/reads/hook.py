@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from threading import get_ident
+from threading import RLock, get_ident
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
@@ -13,6 +13,9 @@ from chainrule.run.reads.stack import Slots, slots_of
 
 Handler = Callable[[FrameType, Slots], None]
 Table = dict[int, Handler]
+
+
+ONE_AT_A_TIME = RLock()  # there are six ids for tools; a thread may watch inside what it watches
 
 
 class Watcher(Protocol):
@@ -27,7 +30,10 @@ class Watcher(Protocol):
 
 def hooked(watcher: Watcher, f: Callable[[], Any]) -> Any:
     """The result of f(), each watched instruction of which is told to the watcher first."""
-    return _traced(watcher, f) if sys.version_info < (3, 12) else Monitor(watcher).run(f)
+    if sys.version_info < (3, 12):
+        return _traced(watcher, f)
+    with ONE_AT_A_TIME:
+        return Monitor(watcher).run(f)
 
 
 def _traced(watcher: Watcher, f: Callable[[], Any]) -> Any:
@@ -95,6 +101,7 @@ class Monitor:
             for event in handlers:
                 api.register_callback(tool, event, None)
             api.free_tool_id(tool)
+            self.frame = self.slots = None  # which hold the arrays of the call
 
     def start(self, code: CodeType, offset: int) -> None:
         frame = sys._getframe(1)

@@ -14,14 +14,15 @@ from chainrule.run.reads.asking import asked_of_type
 from chainrule.run.reads.calls import called
 from chainrule.run.reads.contents import Reads
 from chainrule.run.reads.hook import Handler, Table
-from chainrule.run.reads.lookup import NOTHING_INSIDE, found_in, is_iterator
-from chainrule.run.reads.origin import Origin, origin_of_class, watched
+from chainrule.run.reads.lookup import NOTHING_INSIDE, found_in, is_iterator, isa
+from chainrule.run.reads.origin import Origin, is_below, origin_of_class, watched
 from chainrule.run.reads.stack import MISSING, Instruction, Slots, instructions_of, peek, slot_names
 
 SELF_AFTER = sys.version_info >= (3, 13)  # of a call: the callable, then self; before, self or NULL
 Maker = Callable[[Reads, Instruction, CodeType], Handler | None]
 
 
+IMPORTING = "<frozen importlib"
 CATCHES_FLOATS = {"FloatingPointError", "ArithmeticError"}
 
 
@@ -31,9 +32,15 @@ class Watcher:
     def __init__(self, reads: Reads) -> None:
         self.reads = reads
         self.tables: dict[CodeType, Table] = {}
+        self.importing: FrameType | None = None
 
     def watches(self, frame: FrameType) -> bool:
-        return self.reads.gave_up is None and watched(frame)
+        """Whether what happens in a frame counts: modules are imported once, whoever asks first."""
+        if self.importing is not None and not is_below(frame, self.importing):
+            self.importing = None
+        if self.importing is None and frame.f_code.co_filename.startswith(IMPORTING):
+            self.importing = frame
+        return self.importing is None and watched(frame)
 
     def table(self, code: CodeType) -> Table:
         table = self.tables.get(code)
@@ -174,9 +181,9 @@ def _operands(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 
 
 def _is_changed(reads: Reads, owner: Any) -> bool:
-    if isinstance(owner, np.ndarray):
+    if isa(owner, np.ndarray):
         return reads.holds(owner)
-    return id(owner) in reads.outside and isinstance(owner, (list, dict, set, bytearray))
+    return id(owner) in reads.outside and isa(owner, (list, dict, set, bytearray))
 
 
 def _identity(reads: Reads, i: Instruction, code: CodeType) -> Handler:
@@ -197,7 +204,7 @@ def _contains(reads: Reads, i: Instruction, code: CodeType) -> Handler:
         owner = slots[top]
         if id(type(owner)) in NOTHING_INSIDE:
             return
-        plain = isinstance(owner, dict) and id(owner) in reads.outside
+        plain = isa(owner, dict) and id(owner) in reads.outside
         if plain and id(type(slots[top - 1])) in NOTHING_INSIDE:
             if type(slots[top - 1]) is not Variable:
                 reads.contains(owner, slots[top - 1])
@@ -217,7 +224,7 @@ def _whole(reads: Reads, i: Instruction, code: CodeType) -> Handler:
             return
         if i.name in TAKES and id(value) in reads.outside and is_iterator(value):
             reads.stop(frame, "takes from an iterator from outside")
-        elif not isinstance(value, np.ndarray) or value.ndim < 2 or i.name not in TAKES:
+        elif not isa(value, np.ndarray) or value.ndim < 2 or i.name not in TAKES:
             reads.whole(value)
 
     return before
@@ -228,7 +235,7 @@ def _format(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 
     def before(frame: FrameType, slots: Slots) -> None:
         value = slots[slot]
-        if isinstance(value, np.ndarray):
+        if isa(value, np.ndarray):
             reads.stop(frame, "prints an array, which depends on np.printoptions")
         elif id(type(value)) not in NOTHING_INSIDE:
             reads.whole(value)
@@ -265,8 +272,8 @@ def _call_spread(reads: Reads, i: Instruction, code: CodeType) -> Handler:
         if id(spread) in reads.outside and is_iterator(spread):
             reads.stop(frame, "takes from an iterator from outside")
         keywords = slots[i.top] if named else {}
-        args = list(spread) if isinstance(spread, (tuple, list)) else []
-        if isinstance(keywords, dict):
+        args = list(spread) if isa(spread, (tuple, list)) else []
+        if isa(keywords, dict):
             called(reads, frame, f, [*args, *keywords.values()], tuple(keywords))
 
     return before
@@ -275,9 +282,7 @@ def _call_spread(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 def _store_attribute(reads: Reads, i: Instruction, code: CodeType) -> Handler:
     def before(frame: FrameType, slots: Slots) -> None:
         owner = slots[i.top]
-        changed = (
-            reads.holds(owner) if isinstance(owner, np.ndarray) else id(owner) in reads.outside
-        )
+        changed = reads.holds(owner) if isa(owner, np.ndarray) else id(owner) in reads.outside
         if changed and type(owner) is not Variable:
             reads.stop(frame, f"assigns to `{i.argument}` of a {type(owner).__name__} from outside")
 
@@ -289,9 +294,7 @@ def _store_item(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 
     def before(frame: FrameType, slots: Slots) -> None:
         owner = slots[slot]
-        changed = (
-            reads.holds(owner) if isinstance(owner, np.ndarray) else id(owner) in reads.outside
-        )
+        changed = reads.holds(owner) if isa(owner, np.ndarray) else id(owner) in reads.outside
         if changed and type(owner) is not Variable:
             reads.stop(frame, f"assigns to an item of a {type(owner).__name__} from outside")
 
@@ -339,7 +342,7 @@ def _with(reads: Reads, i: Instruction, code: CodeType) -> Handler:
     def before(frame: FrameType, slots: Slots) -> None:
         manager = slots[i.top]
         cls = type(manager)
-        if isinstance(manager, np.errstate):
+        if isa(manager, np.errstate):
             reads.stop_if_raising(frame, manager)
         python = type(found_in(cls, "__enter__")[1]) is FunctionType
         sealed = origin_of_class(cls) is Origin.SEALED
@@ -352,7 +355,7 @@ def _with(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 def _send(reads: Reads, i: Instruction, code: CodeType) -> Handler:
     def before(frame: FrameType, slots: Slots) -> None:
         inner = slots[i.top - 1]
-        if isinstance(inner, GeneratorType) and id(inner) in reads.outside:
+        if isa(inner, GeneratorType) and id(inner) in reads.outside:
             reads.stop(frame, "takes from a generator from outside")
 
     return before

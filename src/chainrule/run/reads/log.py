@@ -13,18 +13,14 @@ import numpy as np
 
 from chainrule.core.node import Line
 from chainrule.run.bindings import ABSENT, Binding, cell, item, quietly, read, unbound, value_of
-from chainrule.run.reads.lookup import BUILTIN_METHODS, NOTHING_INSIDE, error_state
+from chainrule.run.reads.lookup import BUILTIN_METHODS, NOTHING_INSIDE, error_state, isa
 from chainrule.run.reads.origin import is_users, watched
-from chainrule.run.reads.unwinding import unwinds_quietly
 
 RAISING = {"raise", "call"}  # what NumPy may be asked to do where it computes no number
 
 
 class Stop(BaseException):
-    """Raised before an instruction that has an effect, or reads what cannot be watched.
-
-    Nothing has happened yet: the function can be run once more, as it is.
-    """
+    """Raised before an instruction that no compiled function can repeat."""
 
     def __init__(self, what: str, line: Line, passing: bool = False):
         super().__init__(what)
@@ -33,16 +29,20 @@ class Stop(BaseException):
 
 
 class Log:
-    """What one call has read; `outside` holds every object met that was there before the call."""
+    """What one call has read; `outside` holds every object met that was there before the call.
 
-    def __init__(self, roots: Iterable[Any]) -> None:
+    A `probe` only looks for what keeps the function from being compiled: it notes the first such
+    thing, lets the call go on, and binds nothing.
+    """
+
+    def __init__(self, roots: Iterable[Any], probe: bool = False) -> None:
+        self.probe = probe
         self.bindings: dict[Any, Binding] = {}
         self.outside: dict[int, Any] = {}
         self.own_cells: dict[int, Any] = {}  # made by this call
         self.beside: dict[int, np.ndarray] = {}  # arrays passed to NumPy together with Variables
         self.known_classes: set[type] = set()
         self.gave_up: Stop | None = None
-        self.bottom: FrameType | None = None  # who called the code that is watched
         for root in roots:
             self.mark(root)
 
@@ -53,16 +53,16 @@ class Log:
         if id(type(value)) in NOTHING_INSIDE:
             return
         self.outside.setdefault(id(value), value)
-        while isinstance(value, np.ndarray) and value.base is not None:
+        while isa(value, np.ndarray) and value.base is not None:
             value = value.base  # a view of it made inside has this base, not the array itself
             self.outside.setdefault(id(value), value)
-        if isinstance(value, (MethodType, *BUILTIN_METHODS)):
+        if isa(value, (MethodType, *BUILTIN_METHODS)):
             self.mark(getattr(value, "__func__", None))
-            if not isinstance(value.__self__, ModuleType):
+            if not isa(value.__self__, ModuleType):
                 self.mark(value.__self__)
 
     def is_outside(self, value: Any) -> bool:
-        return self.holds(value) if isinstance(value, np.ndarray) else id(value) in self.outside
+        return self.holds(value) if isa(value, np.ndarray) else id(value) in self.outside
 
     def holds(self, array: np.ndarray) -> bool:
         """Whether an array's memory was there before the call: its own, or that of its base."""
@@ -70,7 +70,7 @@ class Log:
         while base is not None:
             if id(base) in self.outside:
                 return True
-            base = base.base if isinstance(base, np.ndarray) else getattr(base, "obj", None)
+            base = base.base if isa(base, np.ndarray) else getattr(base, "obj", None)
         return False
 
     def bind(
@@ -78,21 +78,19 @@ class Log:
     ) -> None:
         """Expect the same when the compiled function is called."""
         name = (how, id(owner), key if label is None else label)
-        if name not in self.bindings:
+        if name not in self.bindings and not self.probe:
             self.bindings[name] = Binding(how, owner, key, value, words)
         self.mark(value)
 
     def stop(self, frame: FrameType | None, what: str, passing: bool = False) -> None:
-        """Leave the call before this instruction; or, where that would run handlers, let it go on.
+        """This instruction has an effect, or reads what cannot be watched: leave the call.
 
-        A call that goes on is not compiled, but its result is what it is.
+        In a probe the call goes on: it is the user's own, and has its effects once.
         """
-        if self.gave_up is not None:
-            return
-        frame = frame or _running_frame()
-        user = _users_frame(frame)
-        self.gave_up = Stop(what, Line(user.f_code, user.f_lasti), passing)
-        if unwinds_quietly(frame, self.bottom):
+        user = _users_frame(frame or _running_frame())
+        if self.gave_up is None or self.gave_up.passing:
+            self.gave_up = Stop(what, Line(user.f_code, user.f_lasti), passing)
+        if not self.probe:
             raise self.gave_up
 
     # ---- names -----------------------------------------------------------------------------------

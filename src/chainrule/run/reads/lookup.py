@@ -54,6 +54,11 @@ TRANSPARENT = frozenset(
 )  # fmt: skip
 
 
+def isa(value: Any, kinds: Any) -> bool:
+    """Whether an object is one of these by its type: `isinstance` may run code of the user's."""
+    return issubclass(type(value), kinds)
+
+
 def named(cls: type) -> tuple[str, str]:
     return str(getattr(cls, "__module__", "")), name_of(cls)
 
@@ -70,12 +75,12 @@ def found_in(cls: type, name: str) -> tuple[type | None, Any]:
 def own_value(owner: Any, name: str) -> Any:
     """What an object's own `__dict__` holds under this name."""
     names = quietly(lambda o: object.__getattribute__(o, "__dict__"), owner)
-    return names.get(name, ABSENT) if isinstance(names, dict) else quietly(attrgetter(name), owner)
+    return names.get(name, ABSENT) if isa(names, dict) else quietly(attrgetter(name), owner)
 
 
 def is_own(owner: Any, name: str) -> bool:
     names = quietly(lambda o: object.__getattribute__(o, "__dict__"), owner)
-    return isinstance(names, dict) and name in names
+    return isa(names, dict) and name in names
 
 
 def raw_attribute(owner: Any, name: str) -> Any:
@@ -89,7 +94,7 @@ def is_written_in_python(cls: type, name: str) -> bool:
 
 def is_computed(owner: Any, name: str, raw: Any) -> bool:
     """Whether reading an attribute runs Python code, whose own reads are seen."""
-    if isinstance(raw, property):
+    if isa(raw, property):
         return True
     if not is_written_in_python(type(raw), "__get__"):
         return False
@@ -101,7 +106,7 @@ def is_computed(owner: Any, name: str, raw: Any) -> bool:
 def is_transparent(owner: Any) -> bool:
     """Whether attributes of this object of the interpreter's or a library's are all there is."""
     kinds = (FunctionType, MethodType, partial, BaseException)
-    return named(type(owner)) in TRANSPARENT or isinstance(owner, kinds)
+    return named(type(owner)) in TRANSPARENT or isa(owner, kinds)
 
 
 def is_iterator(value: Any) -> bool:
@@ -111,13 +116,13 @@ def is_iterator(value: Any) -> bool:
 
 def holds_variable(value: Any) -> bool:
     """Whether this is a Variable, or a list or tuple with one somewhere inside."""
-    if isinstance(value, (list, tuple)):
+    if isa(value, (list, tuple)):
         return any(map(holds_variable, value))
     return type(value) is Variable
 
 
 def parts_of(held: Any) -> list[Any]:
-    return list(chain(held.keys(), held.values()) if isinstance(held, MAPPINGS) else held)
+    return list(chain(held.keys(), held.values()) if isa(held, MAPPINGS) else held)
 
 
 def ended_parts_of(held: Any) -> Any:

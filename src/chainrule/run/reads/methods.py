@@ -14,7 +14,7 @@ import numpy as np
 from chainrule.record.variable import Variable
 from chainrule.run.bindings import ABSENT, read
 from chainrule.run.reads.contents import Reads
-from chainrule.run.reads.lookup import CHANGING, CONTAINERS, is_iterator
+from chainrule.run.reads.lookup import CHANGING, CONTAINERS, is_iterator, isa
 from chainrule.run.reads.lookup import RANDOM as NUMPY_RANDOM
 from chainrule.run.reads.numpy_calls import array_method, at_or_reduce
 from chainrule.run.reads.origin import Origin, named_module_of, origin_of_class
@@ -23,8 +23,7 @@ RANDOM = (*NUMPY_RANDOM, random.Random)
 SHARED_RANDOM = (np.random.mtrand._rand, random._inst)
 PURE_TYPES = frozenset(
     ("builtins", "itertools", "collections", "types", "functools", "operator", "re", "array",
-     "datetime", "fractions", "enum", "abc", "typing", "weakref", "struct", "string", "decimal",
-     "_thread")
+     "datetime", "fractions", "enum", "abc", "typing", "weakref", "struct", "string", "decimal")
 )  # fmt: skip
 OF_OBJECT = ("__eq__", "__ne__", "__hash__", "__repr__", "__init__", "__init_subclass__")
 SAFE_OBJECTS = (
@@ -54,15 +53,15 @@ def method_call(
     cls = type(owner)
     if cls is Variable:
         return
-    if isinstance(owner, RANDOM):
+    if isa(owner, RANDOM):
         draw(reads, frame, owner)
-    elif isinstance(owner, np.ufunc):
+    elif isa(owner, np.ufunc):
         at_or_reduce(reads, frame, owner, name, args, keywords)
-    elif isinstance(owner, np.ndarray):
+    elif isa(owner, np.ndarray):
         array_method(reads, frame, owner, name, args, keywords)
-    elif isinstance(owner, type):
+    elif isa(owner, type):
         class_method(reads, frame, owner, name, args)
-    elif isinstance(owner, SAFE_OBJECTS) or is_ours(cls):
+    elif isa(owner, SAFE_OBJECTS) or is_ours(cls):
         safe_method(reads, frame, owner, name, args)
     elif id(owner) in reads.outside:
         outside_method(reads, frame, owner, name, args)
@@ -96,8 +95,8 @@ def class_method(reads: Reads, frame: FrameType, owner: type, name: str, args: l
 
 def safe_method(reads: Reads, frame: FrameType, owner: Any, name: str, args: list[Any]) -> None:
     """A method of a text, a number or an object of ours."""
-    formats = isinstance(owner, str) and name in ("format", "format_map")
-    if formats and any(id(a) in reads.outside and not isinstance(a, CONTAINERS) for a in args):
+    formats = isa(owner, str) and name in ("format", "format_map")
+    if formats and any(id(a) in reads.outside and not isa(a, CONTAINERS) for a in args):
         reads.stop(frame, "prints an object from outside")
     for arg in args:
         reads.whole(arg)
@@ -107,17 +106,17 @@ def outside_method(reads: Reads, frame: FrameType, owner: Any, name: str, args: 
     """A method written in C, of an object from outside."""
     if name in CHANGING:
         reads.stop(frame, f"changes a {type(owner).__name__} from outside by .{name}()")
-    elif isinstance(owner, dict) and name == "get" and args:
+    elif isa(owner, dict) and name == "get" and args:
         if args[0] in owner:
             reads.mapping_item(frame, owner, args[0])
         else:
             reads.contains(owner, args[0])
-    elif isinstance(owner, contextvars.ContextVar) and name == "get":
+    elif isa(owner, contextvars.ContextVar) and name == "get":
         get = functools.partial(_context_value, default=args[0] if args else ABSENT)
         reads.bind(read, owner, get, get(owner), f"the context variable {owner.name}", "get")
     elif name in ("__getattribute__", "__getattr__") and args:
         reads.own_attribute(owner, args[0])
-    elif isinstance(owner, (dict, list)) and name == "__getitem__" and args:
+    elif isa(owner, (dict, list)) and name == "__getitem__" and args:
         reads.item(frame, owner, args[0])
     else:
         reading_method(reads, frame, owner, name, args)
@@ -127,7 +126,7 @@ def reading_method(reads: Reads, frame: FrameType, owner: Any, name: str, args: 
     """A method that may read everything in an object from outside."""
     if is_iterator(owner):
         reads.stop(frame, f"takes from a {type(owner).__name__} from outside")
-    elif isinstance(owner, (*CONTAINERS, bytearray)) or type(owner).__name__ == "array":
+    elif isa(owner, (*CONTAINERS, bytearray)) or type(owner).__name__ == "array":
         for value in (owner, *args):
             reads.whole(value)
     elif name not in OF_OBJECT and type(owner).__module__ not in PURE_TYPES:

@@ -11,7 +11,7 @@ import numpy as np
 from chainrule.record.variable import Variable
 from chainrule.run.bindings import quietly
 from chainrule.run.reads.contents import Reads
-from chainrule.run.reads.lookup import CHANGING, NOTHING_INSIDE, holds_variable
+from chainrule.run.reads.lookup import CHANGING, NOTHING_INSIDE, holds_variable, isa
 
 VIEWING = frozenset(
     ("reshape", "transpose", "view", "swapaxes", "squeeze", "ravel", "diagonal", "__len__",
@@ -38,27 +38,27 @@ def numpy_call(
     for arg in args:
         if id(type(arg)) in NOTHING_INSIDE:
             continue
-        if not isinstance(arg, np.ndarray):
+        if not isa(arg, np.ndarray):
             recorded = recorded or holds_variable(arg)
             reads.whole(arg)
     for arg in args:
-        if isinstance(arg, np.ndarray):
+        if isa(arg, np.ndarray):
             if recorded and arg.dtype != object:
                 reads.beside[id(arg)] = arg
             else:
                 reads.array(arg)
     for array in written_to(f, args, keywords):
-        if isinstance(array, np.ndarray) and reads.holds(array):
+        if isa(array, np.ndarray) and reads.holds(array):
             reads.stop(frame, "writes into an array from outside")
 
 
 def written_to(f: Any, args: list[Any], keywords: Sequence[str]) -> list[Any]:
     named = dict(zip(keywords, args[len(args) - len(keywords) :], strict=True))
-    out = named.get("out")
-    written = list(out) if isinstance(out, tuple) else [out]
+    out: Any = named.get("out")
+    written = list(out) if isa(out, tuple) else [out]
     if type(f) is np.ufunc:
         written += args[f.nin : len(args) - len(keywords)]
-    elif isinstance(f, FunctionType | type(np.copyto)) and f in WRITES_FIRST:
+    elif isa(f, FunctionType | type(np.copyto)) and f in WRITES_FIRST:
         written += args[:1]
     return written
 
@@ -82,12 +82,12 @@ def _gives_view(owner: Any, name: str, args: list[Any], keywords: Sequence[str])
     if keywords or any(type(a) is Variable for a in args):
         return False
     result = quietly(lambda a: getattr(a, name)(*args), owner)
-    return not isinstance(result, np.ndarray) or np.may_share_memory(result, owner)
+    return not isa(result, np.ndarray) or np.may_share_memory(result, owner)
 
 
 def at_or_reduce(
     reads: Reads, frame: FrameType, ufunc: Any, name: str, args: list[Any], keywords: Sequence[str]
 ) -> None:
     numpy_call(reads, frame, None, args, keywords)
-    if name == "at" and args and isinstance(args[0], np.ndarray) and reads.holds(args[0]):
+    if name == "at" and args and isa(args[0], np.ndarray) and reads.holds(args[0]):
         reads.stop(frame, f"changes an array from outside by np.{ufunc.__name__}.at")

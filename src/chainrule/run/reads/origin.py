@@ -73,6 +73,14 @@ def watched(frame: FrameType) -> bool:
     return False
 
 
+def is_below(frame: FrameType, caller: FrameType) -> bool:
+    """Whether a frame runs on behalf of another."""
+    running: FrameType | None = frame
+    while running is not None and running is not caller:
+        running = running.f_back
+    return running is caller
+
+
 def is_users(frame: FrameType) -> bool:
     origin = _origin_of_frame(frame.f_globals.get("__name__"), frame.f_code.co_filename)
     return origin is Origin.USER

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import FunctionType, MethodType
@@ -33,8 +32,8 @@ def called_first(reads: Reads, f: Any) -> None:
 class Watched:
     """One call that is watched, from the function and the objects among its arguments."""
 
-    def __init__(self, roots: Iterable[Any]):
-        self.reads = Reads(roots)
+    def __init__(self, roots: Iterable[Any], probe: bool = False):
+        self.reads = Reads(roots, probe)
         for root in list(self.reads.outside.values()):
             called_first(self.reads, root)
 
@@ -50,13 +49,9 @@ class Watched:
         self.reads.stop(user_frame(2, NOT_THE_USER), what)
 
     def run(self, f: Callable[[], Any]) -> Any:
-        self.reads.bottom = sys._getframe()
         if RAISING & set(np.geterr().values()):
             self.reads.stop(user_frame(1, NOT_THE_USER), "is called where NumPy raises errors")
-        try:
-            return hooked(Watcher(self.reads), f)
-        finally:
-            self.reads.bottom = None
+        return hooked(Watcher(self.reads), f)
 
     def bindings(self, leaves: Mapping[int, tuple[Any, np.ndarray]]) -> list[Binding]:
         """What must be bound as it was.
