@@ -40,6 +40,7 @@ item = How(lambda owner, key: owner[key], "{owner}[{key}] is {expected}")
 element = How(lambda owner, key: owner[key], "{owner}[{key}] is {expected}")  # of a list
 unbound = How(lambda owner, key: owner.get(key, ABSENT), "{key} not in {owner}")
 cell = How(lambda owner, _: owner.cell_contents, "{owner}.cell_contents is {expected}")
+code = How(lambda owner, _: owner.__code__, "{owner}.__code__ is {expected}")
 kind = How(lambda owner, _: type(owner), "type({owner}) is {expected}")
 size = How(lambda owner, _: len(owner), "len({owner}) == {expected}")
 read = How(lambda owner, key: key(owner), "{key}({owner}) is {expected}")
@@ -48,7 +49,7 @@ value_of = How(lambda owner, key: key(owner), "{key}({owner}) == {expected}")  #
 contents = How(lambda owner, key: tuple(key(owner)), "all(map(is_, {key}({owner}), {expected}))")
 elements = How(lambda owner, _: tuple(owner), "items_are({owner}, {expected})")  # of a long list
 # Dicts apart from lists: the interpreter indexes fastest where it meets one type.
-HOWS = (item, unbound, cell, element, kind, size, read, method, value_of, contents, elements)
+HOWS = (item, unbound, cell, code, element, kind, size, read, method, value_of, contents, elements)
 
 
 def items_are(held: list[Any], expected: tuple[Any, ...]) -> bool:
@@ -120,6 +121,20 @@ class Outside:
     def changed(self) -> str | None:
         """None if everything is bound as it was; else words for what was rebound."""
         return None if self.as_before() else self._rebound()
+
+    def condition(self, scope: dict[str, Any]) -> str | None:
+        """The check as an expression, whose names are put into `scope`; None where it is long."""
+        if len(self._bindings) > UNROLLED:
+            return None
+        checks = []
+        for n, b in enumerate(self._bindings):
+            names = {part: f"{part}_{n}" for part in ("owner", "key", "expected")}
+            scope.update(
+                {names["owner"]: b.owner, names["key"]: b.key, names["expected"]: b.expected}
+            )
+            checks.append(b.how.check.format(**names))
+        scope.update(is_=is_, items_are=items_are)
+        return " and ".join(checks)
 
     def _expect(self, bindings: tuple[Binding, ...]) -> None:
         groups = [tuple(b for b in bindings if b.how is how) for how in HOWS]

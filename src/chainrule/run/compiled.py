@@ -54,9 +54,7 @@ class Compiled:
         update_wrapper(self, f, updated=())  # cr.grad(fast) has the attributes of `fast`
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        state = current.get()
-        # Being recorded, or looked at on the way, it is what f does.
-        if self.interpreted or state.tracing is not None or state.debug is not None:
+        if self.interpreted or not current.get().plain:  # recorded, or looked at on the way
             return self.f(*args, **kwargs)
         direct = self.direct  # another thread may take it away
         if direct is not None and not kwargs:

@@ -129,8 +129,7 @@ class _Text:
             self.lines.append(f"used = {{{used}}}")
             self.lines.append(f"once = len({{{given}}}) == {len(self.gifts)}")
         if len(variant.outside):
-            self.scope["outside"] = variant.outside
-            self.miss_unless("outside.as_before() or outside.changed() is None")
+            self.check_outside(variant)
         outputs = [f"o{i}" for i in range(len(run.shapes))]
         after = [line for i, o in enumerate(outputs) for line in self.make_output(i, o)]
         external = [f"external{i}" for i in range(len(variant.external))]
@@ -153,6 +152,13 @@ class _Text:
         exec(f"def direct(args):\n{TURN}{body}", self.scope)  # noqa: S102 - made of names of our own
         made: Callable[..., Any] = self.scope["direct"]
         return made
+
+    def check_outside(self, variant: Variant) -> None:
+        """What was read outside is bound as it was; a read that raises is a change."""
+        self.scope["outside"] = variant.outside
+        condition = variant.outside.condition(self.scope) or "outside.as_before()"
+        self.lines += ["try:", f"    same = {condition}", "except Exception:", "    same = False"]
+        self.miss_unless("same or outside.changed() is None")
 
     def miss_unless(self, condition: str) -> None:
         self.lines += [f"if not ({condition}):", "    return MISS"]

@@ -51,9 +51,7 @@ def _globals(reads: Reads, frame: FrameType, args: list[Any]) -> None:
 
 
 def _iter(reads: Reads, frame: FrameType, args: list[Any]) -> None:
-    if isa(args[0], np.ndarray) and args[0].ndim > 1:
-        return
-    reads.whole(args[0])
+    reads.taken(args[0], frame)
 
 
 def asked_of_type(reads: Reads, frame: FrameType, f: Any, args: list[Any]) -> None:

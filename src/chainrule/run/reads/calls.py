@@ -51,6 +51,10 @@ PURE_MODULES = frozenset(
      "_heapq", "_abc", "_sre", "_json", "_weakref", "_statistics", "_datetime", "binascii", "zlib",
      "unicodedata", "_string", "_typing", "_stat", "_csv")
 )  # fmt: skip
+# These go through the items of their arguments, and read none of the numbers in them.
+GOES_THROUGH = frozenset(
+    (list, tuple, dict, set, frozenset, zip, enumerate, reversed, map, filter, len, callable)
+)
 # Of the builtins, these depend on more than their arguments.
 IMPURE = frozenset(
     ("open", "input", "exec", "eval", "compile", "__import__", "breakpoint", "dir", "id")
@@ -147,8 +151,9 @@ def builtin_call(
     elif name in CHANGES_FIRST and args and reads.is_outside(args[0]):
         reads.stop(frame, f"changes a {type(args[0]).__name__} from outside by {name}()")
     elif (module == "builtins" and name not in IMPURE) or module in PURE_MODULES:
+        take = reads.taken if f in GOES_THROUGH else reads.whole
         for arg in args:
-            reads.whole(arg)
+            take(arg, frame)
     else:
         reads.stop(frame, f"calls {module}.{name}, which depends on more than its arguments")
 
@@ -174,10 +179,11 @@ def class_call(reads: Reads, frame: FrameType, f: type, args: list[Any]) -> None
         reads.stop(
             frame, f"makes a {module}.{f.__name__}, which depends on more than its arguments"
         )
+    take = reads.taken if f in GOES_THROUGH or module == "itertools" else reads.whole
     for arg in args:
         if id(arg) in reads.outside and is_iterator(arg):
             reads.stop(frame, "takes from an iterator from outside")
-        reads.whole(arg)
+        take(arg, frame)
 
 
 def is_made_by_python(cls: type) -> bool:

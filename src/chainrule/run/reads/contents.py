@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from operator import itemgetter
 from types import FrameType, ModuleType
@@ -46,6 +47,7 @@ from chainrule.run.reads.lookup import (
 )
 from chainrule.run.reads.origin import Origin, bases_of, name_of, origin_of_class
 
+SHORT_LIST = 16  # items that are compared one by one
 MADE_INSIDE = (list, tuple, dict, set, frozenset)
 
 
@@ -63,11 +65,11 @@ class Reads(Attributes):
         if issubclass(cls, np.ndarray):
             self.array_item(owner, key)
         elif isa(owner, np.void):  # a record looks into the array it was taken from
-            self.whole(owner, frame=frame)
+            self.whole(owner, frame)
         elif id(owner) not in self.outside or is_written_in_python(cls, "__getitem__"):
             return
         elif isa(key, slice) or not issubclass(cls, (list, tuple, *MAPPINGS)):
-            self.whole(owner, frame=frame)
+            self.whole(owner, frame)
         elif issubclass(cls, MAPPINGS):
             self.mapping_item(frame, owner, key)
         else:
@@ -131,9 +133,19 @@ class Reads(Attributes):
 
     # ---- everything inside -----------------------------------------------------------------------
 
-    def whole(self, value: Any, words: str = "", frame: FrameType | None = None) -> None:
-        """Code that is not watched may read everything in this."""
-        pending = [value]
+    def taken(self, value: Any, frame: FrameType | None = None) -> None:
+        """Code that is not watched goes through the items of this, and no further."""
+        if isa(value, np.ndarray):
+            if value.ndim < 2:
+                self.array(value)
+            elif self.holds(value):
+                self.form(value)  # its rows are views
+        else:
+            self.whole(value, frame, numbers=False)
+
+    def whole(self, value: Any, frame: FrameType | None = None, numbers: bool = True) -> None:
+        """Code that is not watched may read everything in this, or everything but numbers."""
+        pending, seen = [value], {id(value)}
         while pending:
             held = pending.pop()
             cls = type(held)
@@ -141,29 +153,29 @@ class Reads(Attributes):
             if isa(held, BUILTIN_METHODS):
                 self.handed_on(held, frame)
             elif isa(held, np.ndarray):
-                self.array(held)
+                if numbers or held.dtype == object:
+                    self.array(held)
                 pending += objects_of(held) if held.dtype == object else ()
             elif id(held) not in self.outside:  # made inside, perhaps of things outside
-                parts = parts_of(held) if cls in MADE_INSIDE else ()
-                pending += [p for p in parts if id(type(p)) not in NOTHING_INSIDE]
+                pending += _unseen(parts_of(held) if cls in MADE_INSIDE else (), seen)
             elif isa(held, CONTAINERS):
-                pending += self._parts(held, words)
+                pending += _unseen(self._parts(held), seen)
             else:
                 self.bytes_or_hidden(held, frame)
 
-    def _parts(self, held: Any, words: str) -> list[Any]:
-        words = words or f"an item of a {name_of(type(held))}"
-        label = (contents, id(held), parts_of)
-        if label in self.bindings or (elements, id(held), None) in self.bindings:
-            return []
-        parts = parts_of(held)
-        if type(held) is list:
+    def _parts(self, held: Any) -> list[Any]:
+        parts, words = parts_of(held), f"an item of a {name_of(type(held))}"
+        if type(held) is list and len(parts) <= SHORT_LIST:
+            self.bind(size, held, None, len(parts), words)
+            for n, part in enumerate(parts):
+                self.bind(element, held, n, part, f"item {n} of a list")
+        elif type(held) is list:
             self.bind(elements, held, None, tuple(parts), words)
         elif type(held) not in (tuple, frozenset):
             self.bind(contents, held, ended_parts_of, (*parts, ABSENT), words, parts_of)
         for part in parts:
             self.mark(part)
-        return [p for p in parts if id(type(p)) not in NOTHING_INSIDE]
+        return parts
 
     def bytes_or_hidden(self, held: Any, frame: FrameType | None) -> None:
         words = f"the bytes of a {name_of(type(held))}"
@@ -198,3 +210,10 @@ class Reads(Attributes):
             self.beside[id(value)] = value
         elif type(value) is not Variable and id(value) in self.outside:
             self.whole(value)
+
+
+def _unseen(parts: Iterable[Any], seen: set[int]) -> list[Any]:
+    """Those that have something inside, each once: containers may hold themselves."""
+    fresh = [p for p in parts if id(type(p)) not in NOTHING_INSIDE and id(p) not in seen]
+    seen.update(map(id, fresh))
+    return fresh

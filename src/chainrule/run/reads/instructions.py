@@ -171,7 +171,7 @@ def _operands(reads: Reads, i: Instruction, code: CodeType) -> Handler:
             return
         for operand in (x, y):
             if id(type(operand)) not in NOTHING_INSIDE:
-                reads.whole(operand, frame=frame)
+                reads.whole(operand, frame)
                 if type(operand).__module__ == "decimal":
                     reads.stop(frame, "computes with decimal's context, which cannot be watched")
         if in_place and _is_changed(reads, x):
@@ -224,8 +224,10 @@ def _whole(reads: Reads, i: Instruction, code: CodeType) -> Handler:
             return
         if i.name in TAKES and id(value) in reads.outside and is_iterator(value):
             reads.stop(frame, "takes from an iterator from outside")
-        elif not isa(value, np.ndarray) or value.ndim < 2 or i.name not in TAKES:
-            reads.whole(value)
+        elif i.name in TAKES or i.name == "GET_LEN":
+            reads.taken(value, frame)
+        else:
+            reads.whole(value, frame, numbers=isa(value, np.ndarray))
 
     return before
 
@@ -268,7 +270,7 @@ def _call_spread(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 
     def before(frame: FrameType, slots: Slots) -> None:
         spread, f = slots[i.top - named], peek(slots, place)
-        reads.whole(spread)
+        reads.taken(spread, frame)
         if id(spread) in reads.outside and is_iterator(spread):
             reads.stop(frame, "takes from an iterator from outside")
         keywords = slots[i.top] if named else {}

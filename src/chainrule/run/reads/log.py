@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.node import Line
-from chainrule.run.bindings import ABSENT, Binding, cell, item, quietly, read, unbound, value_of
+from chainrule.run.bindings import (
+    ABSENT,
+    Binding,
+    cell,
+    code,
+    item,
+    quietly,
+    read,
+    unbound,
+    value_of,
+)
 from chainrule.run.reads.lookup import BUILTIN_METHODS, NOTHING_INSIDE, error_state, isa
 from chainrule.run.reads.origin import is_users, watched
 
@@ -116,9 +126,11 @@ class Log:
 
     def function(self, f: FunctionType) -> None:
         """A function is entered: its code and the defaults of its parameters."""
-        for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            words = f"`{name.strip('_')}` of `{f.__name__}`"
-            self.bind(read, f, attrgetter(name), getattr(f, name), words, name)
+        self.bind(code, f, None, f.__code__, f"the code of `{f.__name__}`")
+        for name in ("__defaults__", "__kwdefaults__"):
+            words = f"the default arguments of `{f.__name__}`"
+            if getattr(f, name) is not None:  # called without, it was given all
+                self.bind(read, f, attrgetter(name), getattr(f, name), words, name)
         for name, value in (f.__kwdefaults__ or {}).items():
             words = f"the default argument `{name}` of `{f.__name__}`"
             self.bind(item, f.__kwdefaults__, name, value, words)

@@ -25,6 +25,7 @@ PURE_TYPES = frozenset(
     ("builtins", "itertools", "collections", "types", "functools", "operator", "re", "array",
      "datetime", "fractions", "enum", "abc", "typing", "weakref", "struct", "string", "decimal")
 )  # fmt: skip
+COMPARING = ("index", "count", "__contains__", "__eq__", "__ne__", "__lt__", "__gt__")
 OF_OBJECT = ("__eq__", "__ne__", "__hash__", "__repr__", "__init__", "__init_subclass__")
 SAFE_OBJECTS = (
     str,
@@ -127,8 +128,9 @@ def reading_method(reads: Reads, frame: FrameType, owner: Any, name: str, args: 
     if is_iterator(owner):
         reads.stop(frame, f"takes from a {type(owner).__name__} from outside")
     elif isa(owner, (*CONTAINERS, bytearray)) or type(owner).__name__ == "array":
-        for value in (owner, *args):
-            reads.whole(value)
+        reads.whole(owner, frame, numbers=name in COMPARING)
+        for arg in args:
+            reads.whole(arg)
     elif name not in OF_OBJECT and type(owner).__module__ not in PURE_TYPES:
         hidden(reads, frame, owner, name)
 
