@@ -165,6 +165,8 @@ def _operands(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 
     def before(frame: FrameType, slots: Slots) -> None:
         y, x = slots[top], slots[top - 1]
+        if id(type(x)) in NOTHING_INSIDE and id(type(y)) in NOTHING_INSIDE:
+            return
         if type(x) is Variable or type(y) is Variable:
             reads.beside_variables(x)
             reads.beside_variables(y)
@@ -257,6 +259,9 @@ def _call(reads: Reads, i: Instruction, code: CodeType) -> Handler:
         args = [slots[k] for k in range(last - count + 1, last + 1)]
         names = slots[i.top] if names_on_top else i.keywords
         f, bound = peek(slots, head), peek(slots, first)
+        if type(f) is np.ufunc or type(bound) is np.ufunc:
+            if all([id(type(a)) in NOTHING_INSIDE for a in args]):
+                return
         if bound is not MISSING:
             f, args = (f, [bound, *args]) if SELF_AFTER else (bound, [f, *args])
         called(reads, frame, f, args, names)
