@@ -14,7 +14,7 @@ from chainrule.core.order import dfs_order, order_above
 from chainrule.diff.backward import own
 from chainrule.diff.forward import forward
 from chainrule.diff.history import on_variables, reverse_twice
-from chainrule.errors import ArgumentError, DerivativeError, DTypeError
+from chainrule.errors import ArgumentError, DerivativeError, DetachError, DTypeError
 from chainrule.ops.arithmetic import identity
 from chainrule.ops.joining import refuse_twist
 from chainrule.record.recorder import as_operand
@@ -55,6 +55,10 @@ class Call:
         try:
             with recording(inside=True):
                 self.result = f(*args, **kwargs)
+        except ValueError as error:  # by which NumPy replaces ours where an array is assigned to
+            if isinstance(error.__cause__, DetachError):
+                raise error.__cause__ from None
+            raise
         finally:
             for v in self.inputs:
                 if v is not None and isinstance(v.node, Leaf):

@@ -11,9 +11,9 @@ from typing import Any
 class State:
     """`tracing` is the Trace that keeps every argument; `line` overrides the user's line; `inside`
     tells that a transform is calling the user's function; `debug` looks at every gradient, and
-    while it is there nodes keep their operands."""
+    while it is there nodes keep their operands; `watched` tells that the compiler looks on."""
 
-    __slots__ = ("debug", "inside", "line", "plain", "tracing")
+    __slots__ = ("debug", "inside", "line", "plain", "tracing", "watched")
 
     def __init__(
         self,
@@ -21,9 +21,11 @@ class State:
         line: tuple[Any, int] | None = None,
         inside: bool = False,
         debug: Any = None,
+        watched: bool = False,
     ):
         self.tracing, self.line, self.inside, self.debug = tracing, line, inside, debug
-        self.plain = tracing is None and line is None and debug is None
+        self.watched = watched
+        self.plain = tracing is None and line is None and debug is None and not watched
 
     def changed(self, **fields: Any) -> State:
         get = fields.get
@@ -32,6 +34,7 @@ class State:
             get("line", self.line),
             get("inside", self.inside),
             get("debug", self.debug),
+            get("watched", self.watched),
         )
 
 

@@ -70,11 +70,11 @@ class Compiled:
         held = getattr(instance, "__dict__", None)
         if held is None:
             return MethodType(self, instance)
-        name = f"_compiled_{getattr(self.f, '__name__', 'method')}_{id(self)}"
-        bound = held.get(name)
-        if bound is None:
-            bound = held[name] = self._anew(MethodType(self.f, instance))
-        return bound
+        name = f"_compiled_{getattr(self.f, '__name__', 'method')}"
+        kept = held.get(name)
+        if type(kept) is not Bound or kept.made_by is not self or kept.instance() is not instance:
+            kept = held[name] = Bound(self, self._anew(MethodType(self.f, instance)))
+        return kept.compiled
 
     def _anew(self, f: Callable[..., Any]) -> Compiled:
         options = self.options
@@ -259,6 +259,19 @@ class Compiled:
     report = late("chainrule.view.compiled", "report_text")
     ir = late("chainrule.view.compiled", "ir_text")
     profile = late("chainrule.view.profile", "profile_text")
+
+
+class Bound:
+    """A method compiled for one instance, kept in its `__dict__`; a copy of that has none."""
+
+    def __init__(self, made_by: Compiled | None = None, compiled: Any = None):
+        self.made_by, self.compiled = made_by, compiled
+
+    def instance(self) -> Any:
+        return getattr(getattr(self.compiled, "f", None), "__self__", None)
+
+    def __reduce__(self) -> Any:
+        return Bound, ()
 
 
 def _watched(

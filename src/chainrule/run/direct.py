@@ -68,6 +68,7 @@ class _Text:
         self.scope: dict[str, Any] = variant.scope
         self.scope |= {
             "entry": variant.run.entry, "empty": np.empty, "MISS": MISS, "alike": alike,
+            "__name__": __name__,
             "memory": variant.run,  # code, arena and constants must outlive this function
         }  # fmt: skip
         self.checks: list[str] = []

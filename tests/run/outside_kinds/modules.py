@@ -7,8 +7,6 @@ import tempfile
 import types
 from pathlib import Path
 
-import numpy as np
-
 from tests.run.outside_kinds.register import V, kind
 
 NAME = "outside_state_module"
@@ -229,11 +227,3 @@ def constant_of_a_library_is_patched():
     change = lambda n: setattr(math, "tau", before + n)
     yield lambda x: x * math.tau, change
     math.tau = before
-
-
-@kind
-def constant_of_numpy_is_patched():
-    before = np.pi
-    change = lambda n: setattr(np, "pi", before + n)
-    yield lambda x: x * np.pi, change
-    np.pi = before

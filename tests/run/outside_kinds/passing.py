@@ -150,17 +150,6 @@ def math_function_of_outside():
 
 
 @kind
-def numpy_function_is_patched():
-    plain = np.hypot
-
-    def change(n):
-        np.hypot = plain if n == 0 else lambda a, b: a * b * V[n]
-
-    yield lambda x: np.hypot(x, 2.0), change
-    np.hypot = plain
-
-
-@kind
 def function_in_a_dict():
     state = {}
     change = lambda n: state.update(act=(np.sin, np.tanh, np.exp)[n])

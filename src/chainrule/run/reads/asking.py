@@ -50,6 +50,13 @@ def _globals(reads: Reads, frame: FrameType, args: list[Any]) -> None:
     reads.mark(frame.f_globals)
 
 
+def _len(reads: Reads, frame: FrameType, args: list[Any]) -> None:
+    if not isa(args[0], np.ndarray):
+        reads.taken(args[0], frame)
+    elif reads.holds(args[0]):
+        reads.form(args[0])
+
+
 def _iter(reads: Reads, frame: FrameType, args: list[Any]) -> None:
     reads.taken(args[0], frame)
 
@@ -95,6 +102,7 @@ def _build_class(reads: Reads, frame: FrameType, args: list[Any]) -> None:
 
 SPECIAL: dict[Any, Callable[[Reads, FrameType, list[Any]], None]] = {
     getattr: _getattr, hasattr: _getattr, setattr: _setattr, delattr: _setattr, print: _print,
-    next: _next, vars: _vars, globals: _globals, isinstance: _isinstance, iter: _iter,
+    next: _next,
+    len: _len, vars: _vars, globals: _globals, isinstance: _isinstance, iter: _iter,
     builtins.__build_class__: _build_class,
 }  # fmt: skip

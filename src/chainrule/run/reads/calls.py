@@ -53,7 +53,7 @@ PURE_MODULES = frozenset(
 )  # fmt: skip
 # These go through the items of their arguments, and read none of the numbers in them.
 GOES_THROUGH = frozenset(
-    (list, tuple, dict, set, frozenset, zip, enumerate, reversed, map, filter, len, callable)
+    (list, tuple, dict, set, frozenset, zip, enumerate, reversed, map, filter, callable)
 )
 # Of the builtins, these depend on more than their arguments.
 IMPURE = frozenset(
@@ -196,8 +196,8 @@ def object_call(
     """Something else that can be called."""
     cls = type(f)
     if cls.__name__ == "cython_function_or_method":  # NumPy's random numbers
-        owner = getattr(f, "__self__", None)
-        draw(reads, frame, owner if isa(owner, RANDOM) else SHARED_RANDOM[0])
+        owners = [o for o in (getattr(f, "__self__", None), *args[:1]) if isa(o, RANDOM)]
+        draw(reads, frame, owners[0] if owners else SHARED_RANDOM[0])
     elif isa(f, functools.partial):
         reads.partial(f)
         called(reads, frame, f.func, [*f.args, *args], keywords)

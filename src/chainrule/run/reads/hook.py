@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from threading import RLock, get_ident
@@ -29,11 +30,19 @@ class Watcher(Protocol):
 
 
 def hooked(watcher: Watcher, f: Callable[[], Any]) -> Any:
-    """The result of f(), each watched instruction of which is told to the watcher first."""
-    if sys.version_info < (3, 12):
-        return _traced(watcher, f)
-    with ONE_AT_A_TIME:
-        return Monitor(watcher).run(f)
+    """The result of f(), each watched instruction of which is told to the watcher first.
+
+    No garbage is collected meanwhile: what others do then is not what f does.
+    """
+    thresholds = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        if sys.version_info < (3, 12):
+            return _traced(watcher, f)
+        with ONE_AT_A_TIME:
+            return Monitor(watcher).run(f)
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def _traced(watcher: Watcher, f: Callable[[], Any]) -> Any:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from functools import partial
 from operator import attrgetter
-from types import FrameType, FunctionType, MethodType, ModuleType
+from types import FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from chainrule.run.bindings import (
     unbound,
     value_of,
 )
-from chainrule.run.reads.lookup import BUILTIN_METHODS, NOTHING_INSIDE, error_state, isa
+from chainrule.run.reads.lookup import NOTHING_INSIDE, error_state, isa, wrapped_in
 from chainrule.run.reads.origin import is_users, watched
 
 RAISING = {"raise", "call"}  # what NumPy may be asked to do where it computes no number
@@ -59,17 +59,13 @@ class Log:
     # ---- what is outside -------------------------------------------------------------------------
 
     def mark(self, value: Any) -> None:
-        """This object was there before the call."""
-        if id(type(value)) in NOTHING_INSIDE:
-            return
-        self.outside.setdefault(id(value), value)
-        while isa(value, np.ndarray) and value.base is not None:
-            value = value.base  # a view of it made inside has this base, not the array itself
-            self.outside.setdefault(id(value), value)
-        if isa(value, (MethodType, *BUILTIN_METHODS)):
-            self.mark(getattr(value, "__func__", None))
-            if not isa(value.__self__, ModuleType):
-                self.mark(value.__self__)
+        """This object was there before the call, and so was what it only wraps."""
+        pending = [value]
+        while pending:
+            met = pending.pop()
+            if id(type(met)) not in NOTHING_INSIDE and id(met) not in self.outside:
+                self.outside[id(met)] = met
+                pending += wrapped_in(met)
 
     def is_outside(self, value: Any) -> bool:
         return self.holds(value) if isa(value, np.ndarray) else id(value) in self.outside

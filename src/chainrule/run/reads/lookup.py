@@ -78,6 +78,31 @@ def own_value(owner: Any, name: str) -> Any:
     return names.get(name, ABSENT) if isa(names, dict) else quietly(attrgetter(name), owner)
 
 
+def is_ours(f: FunctionType) -> bool:
+    """Whether the code of a function is ours, as that of `cr.grad(f)` is."""
+    return str(f.__globals__.get("__name__")).startswith("chainrule.")
+
+
+def wrapped_in(value: Any) -> tuple[Any, ...]:
+    """What an object only stands for: a method its object, a view its base, ours what they call."""
+    if isa(value, np.ndarray):
+        return (value.base,)  # a view of it made inside has this base, not the array itself
+    if isa(value, MethodType):
+        return value.__self__, value.__func__
+    if isa(value, BUILTIN_METHODS):
+        return () if isa(value.__self__, ModuleType) else (value.__self__,)
+    if isa(value, partial):
+        return value.func, value.args, value.keywords
+    if type(value) in (tuple, frozenset):
+        return tuple(value)
+    if type(value) is FunctionType and is_ours(value):
+        cells = (quietly(attrgetter("cell_contents"), c) for c in value.__closure__ or ())
+        return (*cells, *(value.__defaults__ or ()), value.__dict__.get("__wrapped__"))
+    if named(type(value))[0].startswith("chainrule.run"):
+        return (getattr(value, "f", None),)
+    return ()
+
+
 def is_own(owner: Any, name: str) -> bool:
     names = quietly(lambda o: object.__getattribute__(o, "__dict__"), owner)
     return isa(names, dict) and name in names
@@ -106,12 +131,16 @@ def is_computed(owner: Any, name: str, raw: Any) -> bool:
 def is_transparent(owner: Any) -> bool:
     """Whether attributes of this object of the interpreter's or a library's are all there is."""
     kinds = (FunctionType, MethodType, partial, BaseException)
-    return named(type(owner)) in TRANSPARENT or isa(owner, kinds)
+    cls = type(owner)
+    if named(cls) in TRANSPARENT or isa(owner, kinds):
+        return True
+    # A class written in Python hides nothing.
+    return all(base is object or "__module__" in own_names(base) for base in bases_of(cls))
 
 
 def is_iterator(value: Any) -> bool:
     """Whether taking from it changes it."""
-    return hasattr(type(value), "__next__")
+    return found_in(type(value), "__next__")[0] is not None
 
 
 def holds_variable(value: Any) -> bool:

@@ -65,6 +65,8 @@ def origin_of_class(cls: type) -> Origin:
 def watched(frame: FrameType) -> bool:
     """Whether a frame runs the user's code, or the standard library's called from there."""
     running: FrameType | None = frame
+    if frame.f_code.co_name == "__del__":  # which runs at any time
+        return False
     while running is not None:
         origin = _origin_of_frame(running.f_globals.get("__name__"), running.f_code.co_filename)
         if origin is not Origin.STANDARD:

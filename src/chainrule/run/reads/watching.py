@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.record.state import NOT_THE_USER, user_frame
+from chainrule.record.state import NOT_THE_USER, recording, user_frame
 from chainrule.run.bindings import Binding
 from chainrule.run.reads.contents import Reads
 from chainrule.run.reads.hook import hooked
@@ -51,7 +51,8 @@ class Watched:
     def run(self, f: Callable[[], Any]) -> Any:
         if RAISING & set(np.geterr().values()):
             self.reads.stop(user_frame(1, NOT_THE_USER), "is called where NumPy raises errors")
-        return hooked(Watcher(self.reads), f)
+        with recording(watched=True):
+            return hooked(Watcher(self.reads), f)
 
     def bindings(self, leaves: Mapping[int, tuple[Any, np.ndarray]]) -> list[Binding]:
         """What must be bound as it was.
