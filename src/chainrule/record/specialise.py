@@ -233,9 +233,18 @@ def asked_by_rules() -> bool:
 
 
 def specialised(
-    trace: GuardedTrace, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    sweeps: bool = False,
+    trace: GuardedTrace | None = None,
 ) -> Recording:
-    """Record f on these arguments, and say what the recording rests on."""
+    """Record f on these arguments, and say what the recording rests on.
+
+    With `sweeps` the gradient of a large scalar graph is recorded as one node.  Without a `trace`
+    that knows which arrays were there before, all are taken as constants.
+    """
+    trace = trace or GuardedTrace(holds=lambda array: False, sweeps=sweeps)
     graph = trace.record(f, args, kwargs)
     external = {leaf: a for leaf, a in trace.arrays.values() if trace.holds(a)}
     constants = {n: np.asarray(v) for n, v in trace.values.items() if n not in external}

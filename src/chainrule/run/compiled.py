@@ -281,7 +281,7 @@ def _watched(
     watched = Watched([user, *(v for v in flatten(given)[0] if not isinstance(v, DYNAMIC))])
     trace = GuardedTrace(watched.holds, watched.refuse, sweeps)
     trace.fixed_floats = fixed
-    recording = watched.run(lambda: specialised(trace, f, given, {}))
+    recording = watched.run(lambda: specialised(f, given, {}, trace=trace))
     if watched.gave_up is not None:  # and was caught by the user's code
         raise watched.gave_up
     return taped(recording), watched.bindings(trace.arrays)

@@ -109,7 +109,7 @@ def _unlike_leaves(a: Any, b: Any, room: float) -> str:
     if x.dtype.kind not in "fc":
         return "" if np.array_equal(x, y) else f"{_short(a)} and {_short(b)}"
     with np.errstate(all="ignore"):
-        exact = (x == y) | (np.isnan(x) & np.isnan(y))
+        exact = (x == y) | ~(np.isfinite(x) | np.isfinite(y))  # what overflows does so as it may
         size = np.max(np.abs(x), initial=0.0, where=np.isfinite(x))
         near = np.abs(x - y) <= np.sqrt(np.finfo(x.dtype).eps) * size + room
     return "" if np.all(exact | near) else f"{_short(a)} and {_short(b)}"

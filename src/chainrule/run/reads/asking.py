@@ -62,7 +62,12 @@ def _iter(reads: Reads, frame: FrameType, args: list[Any]) -> None:
 
 
 def asked_of_type(reads: Reads, frame: FrameType, f: Any, args: list[Any]) -> None:
-    """What the code is told of a Variable's type must be what it is told of the number itself."""
+    """What the code is told of a Variable's type must be what it is told of the number itself.
+
+    Code of ours asks only to treat both alike.
+    """
+    if str(frame.f_globals.get("__name__")).startswith("chainrule."):
+        return
     for n, arg in enumerate(args):
         if type(arg) is not Variable or is_differentiated(arg):
             continue

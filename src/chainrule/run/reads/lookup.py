@@ -33,7 +33,8 @@ RANDOM = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 # Objects that may be handed to code which is not watched: what they hold is watched, or fixed.
 KNOWN = (
     FunctionType, MethodType, type, ModuleType, BaseException, partial, property, staticmethod,
-    classmethod, str, bytes, int, float, complex, np.generic, np.dtype, np.ufunc, *BUILTIN_METHODS,
+    classmethod, str, bytes, int, float, complex, np.generic, np.dtype, np.ufunc, type(np.sum),
+    *BUILTIN_METHODS,
 )  # fmt: skip
 IMMUTABLE_MODULES = frozenset(
     ("re", "datetime", "fractions", "enum", "operator", "typing", "types", "functools",
