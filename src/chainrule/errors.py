@@ -147,4 +147,8 @@ class NeedsHistoryError(DegenerateError):
 
 
 class GradientCheckError(ChainruleError, AssertionError):
-    """A derivative disagrees with central differences."""
+    """A derivative disagrees with central differences, or is not finite."""
+
+    def __init__(self, message: str, finite: bool = True):
+        super().__init__(message)
+        self.finite = finite

@@ -32,12 +32,13 @@ def run(options: argparse.Namespace) -> int:
     with subject_of(options) as subject:
         run = scalar_run(subject).backward()
         check: Check | None = None
-        wrong = ""
+        wrong = unchecked = ""
         if not options.no_check:
             try:
                 check = check_grads(subject.function, *subject.values, order=1)
             except GradientCheckError as error:
-                wrong = str(error)
+                wrong = str(error) if error.finite else ""
+                unchecked = "" if error.finite else f"not checked: {error}"
         if options.json:
             show_json(
                 {
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
                 }
             )
         else:
-            show(options, _lines(subject, run, check, wrong))
+            show(options, _lines(subject, run, check, wrong or unchecked))
         return 1 if wrong else 0
 
 

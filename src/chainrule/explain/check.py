@@ -182,7 +182,8 @@ class _Checker:
             and sum(r.count for r in values)
             == sum(n.size for n in self.graph.outputs if n.dtype.kind in "fc")
         ):
-            raise GradientCheckError(not_finite_text(self.k, self.check.modes[0], found))
+            text = not_finite_text(self.k, self.check.modes[0], found)
+            raise GradientCheckError(text, finite=False)
         elif values:
             what = f"{values[0].count} lanes whose value is {values[0].kind}"
             self._note(self.check.unchecked, what)

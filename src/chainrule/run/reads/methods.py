@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.record.state import current
 from chainrule.record.variable import Variable
 from chainrule.run.bindings import ABSENT, read
 from chainrule.run.reads.contents import Reads
@@ -112,6 +113,8 @@ def outside_method(reads: Reads, frame: FrameType, owner: Any, name: str, args: 
             reads.mapping_item(frame, owner, args[0])
         else:
             reads.contains(owner, args[0])
+    elif owner is current:  # in which we are recording: no part of what is computed
+        return
     elif isa(owner, contextvars.ContextVar) and name == "get":
         get = functools.partial(_context_value, default=args[0] if args else ABSENT)
         reads.bind(read, owner, get, get(owner), f"the context variable {owner.name}", "get")
