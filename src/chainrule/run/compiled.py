@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from functools import partial, update_wrapper
 from operator import attrgetter
 from threading import RLock
@@ -136,7 +137,7 @@ class Compiled:
         if self.interpreted or self.limits.too_many_branches(known):
             self.direct = None  # so that the next branch that is taken is seen
             return self._plain(args, kwargs)
-        probe = Watched([self.f, *flatten((args, kwargs))[0]], probe=True)
+        probe = Watched([self.f, *containers_in((args, kwargs))], probe=True)
         given, named = owned(args), owned(kwargs)
         try:
             expected = probe.run(lambda: self.f(*args, **kwargs))
@@ -259,6 +260,20 @@ class Compiled:
     report = late("chainrule.view.compiled", "report_text")
     ir = late("chainrule.view.compiled", "ir_text")
     profile = late("chainrule.view.profile", "profile_text")
+
+
+def containers_in(args: Any) -> Iterator[Any]:
+    """The arguments and everything they hold, each of which the caller may look at afterwards."""
+    pending = [args]
+    while pending:
+        held = pending.pop()
+        yield held
+        if isinstance(held, dict):
+            pending += held.values()
+        elif isinstance(held, (list, tuple)):
+            pending += held
+        elif is_dataclass(held) and not isinstance(held, type):
+            pending += [getattr(held, field.name, None) for field in fields(held)]
 
 
 class Bound:

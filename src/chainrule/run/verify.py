@@ -98,9 +98,7 @@ def _shape_of(entry: Any) -> Any:
 
 
 def _unlike_leaves(a: Any, b: Any, room: float) -> str:
-    if not isinstance(a, (*NUMPY, float, complex, int)) or isinstance(a, bool) != isinstance(
-        b, bool
-    ):
+    if not isinstance(a, (*NUMPY, float, complex, int)):
         same = type(a) is type(b) and (a is b or bool(a == b))
         return "" if same else f"{_short(a)} and {_short(b)}"
     x, y = np.asarray(a), np.asarray(b)
@@ -108,6 +106,8 @@ def _unlike_leaves(a: Any, b: Any, room: float) -> str:
         return f"{x.dtype}{x.shape} and {y.dtype}{y.shape}"
     if x.dtype.kind not in "fc":
         return "" if np.array_equal(x, y) else f"{_short(a)} and {_short(b)}"
+    if room == np.inf:
+        return ""
     with np.errstate(all="ignore"):
         exact = (x == y) | ~(np.isfinite(x) | np.isfinite(y))  # what overflows does so as it may
         size = np.max(np.abs(x), initial=0.0, where=np.isfinite(x))
@@ -147,7 +147,9 @@ def rounding_room(values: dict[Node, Any]) -> float:
         return 0.0
     largest = max(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)) for a in inexact)
     coarsest = max(float(np.finfo(a.dtype).eps) for a in inexact)
-    return float(CANCELLING * coarsest * largest)
+    # Squares of such numbers overflow, or do not, by the order in which they are computed.
+    wide = max(float(np.sqrt(np.finfo(a.dtype).max)) for a in inexact)
+    return np.inf if largest > wide else float(CANCELLING * coarsest * largest)
 
 
 def explained(

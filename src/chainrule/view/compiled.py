@@ -27,9 +27,12 @@ def report_text(compiled: Compiled) -> str:
     """Every path that was compiled: steps, flops, bytes, memory, times, and what is interpreted."""
     name = getattr(compiled.f, "__name__", "the function")
     every = [v for variants in compiled.variants.values() for v in variants]
+    if compiled.interpreted:
+        return f"{name} runs as plain Python."
     if not every:
         return f"{name}: nothing is compiled before the first call."
-    return "\n\n".join(_variant_text(name, i, v) for i, v in enumerate(every))
+    checked = f"{compiled.options.verifier.checked} calls were also run as plain Python, and agree."
+    return "\n\n".join((*(_variant_text(name, i, v) for i, v in enumerate(every)), checked))
 
 
 def _variant_text(name: str, number: int, variant: Variant) -> str:

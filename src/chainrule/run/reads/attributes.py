@@ -132,7 +132,8 @@ class Attributes(Log):
         for base in bases_of(cls):
             if origin_of_class(base) is not Origin.SEALED:
                 for name, raw in list(own_names(base).items()):
-                    if name.startswith("__") and isa(raw, FunctionType):
+                    special = name.startswith("__") and isa(raw, FunctionType)
+                    if special and found_in(cls, name)[1] is raw:
                         self.class_item(cls, name, base, raw)
 
     def super_attribute(self, owner: Any, name: str) -> None:

@@ -72,9 +72,11 @@ def called(
 ) -> None:
     """f(*args) is about to run; the last arguments have these keywords."""
     cls = type(f)
-    if f is np.random.default_rng:
+    if cls is DISPATCHER and f in SETTINGS:
+        reads.stop(frame, f"calls np.{f.__name__}, which depends on more than its arguments")
+    elif f is np.random.default_rng:
         class_call(reads, frame, np.random.Generator, args)
-    elif cls is np.ufunc or cls is Op or (cls is DISPATCHER and f not in SETTINGS):
+    elif cls is np.ufunc or cls is Op or cls is DISPATCHER:
         numpy_call(reads, frame, f, args, keywords)
     elif cls is FunctionType:
         function_call(reads, frame, f, args, keywords)
@@ -169,8 +171,9 @@ def class_call(reads: Reads, frame: FrameType, f: type, args: list[Any]) -> None
         if not args:
             reads.stop(frame, f"makes a {f.__name__} without a seed")
         return
-    if f is str and args and isa(args[0], np.ndarray):
-        reads.stop(frame, "prints an array, which depends on np.printoptions")
+    what = _unrepeatable(f, args)
+    if what:
+        reads.stop(frame, what)
     origin, module = origin_of_class(f), str(named_module_of(f))
     top = module.partition(".")[0]
     if origin is Origin.USER or (origin is Origin.STANDARD and is_made_by_python(f)):
@@ -184,6 +187,15 @@ def class_call(reads: Reads, frame: FrameType, f: type, args: list[Any]) -> None
         if id(arg) in reads.outside and is_iterator(arg):
             reads.stop(frame, "takes from an iterator from outside")
         take(arg, frame)
+
+
+def _unrepeatable(f: type, args: list[Any]) -> str:
+    """Why an object may be another each time that it is made of these arguments."""
+    if f is str and args and isa(args[0], np.ndarray):
+        return "prints an array, which depends on np.printoptions"
+    if f is np.datetime64 and any(a in ("now", "today") for a in args if type(a) is str):
+        return "asks for the time"
+    return ""
 
 
 def is_made_by_python(cls: type) -> bool:

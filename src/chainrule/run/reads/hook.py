@@ -1,5 +1,7 @@
-"""Calling a handler before each instruction of watched frames: `sys.settrace` in Python 3.11,
-`sys.monitoring` since 3.12."""
+"""Calling a handler before each instruction of watched frames.
+
+Python 3.11 has `sys.settrace` for it, later ones `sys.monitoring`.
+"""
 
 from __future__ import annotations
 

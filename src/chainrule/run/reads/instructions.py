@@ -193,7 +193,8 @@ def _identity(reads: Reads, i: Instruction, code: CodeType) -> Handler:
 
     def before(frame: FrameType, slots: Slots) -> None:
         for one, other in ((slots[i.top], slots[i.top - 1]), (slots[i.top - 1], slots[i.top])):
-            if type(one) is Variable and type(other) in (bool, np.bool_):
+            truth = type(one) is Variable and type(other) in (bool, np.bool_)
+            if truth or (type(one) is type(other) is Variable and one.node.is_leaf):
                 reads.stop(frame, f"asks whether a number is {other!r:.20}")
 
     return before

@@ -25,6 +25,7 @@ named_module_of = vars(type)["__module__"].__get__
 names_of_module = vars(ModuleType)["__dict__"].__get__
 
 STANDARD = os.path.dirname(os.__file__) + os.sep
+SHOWING = ("warnings", "linecache", "tokenize", "_py_warnings")  # run where NumPy warns
 PACKAGES = ("numpy", "scipy", "llvmlite")
 # What is written on the public names alone is watched as the user's own code is.
 PUBLIC = ("learn", "cli", "interop", "scale")
@@ -66,6 +67,8 @@ def watched(frame: FrameType) -> bool:
     """Whether a frame runs the user's code, or the standard library's called from there."""
     running: FrameType | None = frame
     if frame.f_code.co_name == "__del__":  # which runs at any time
+        return False
+    if frame.f_globals.get("__name__") in SHOWING:
         return False
     while running is not None:
         origin = _origin_of_frame(running.f_globals.get("__name__"), running.f_code.co_filename)
