@@ -195,7 +195,7 @@ def _identity(reads: Reads, i: Instruction, code: CodeType) -> Handler:
         for one, other in ((slots[i.top], slots[i.top - 1]), (slots[i.top - 1], slots[i.top])):
             truth = type(one) is Variable and type(other) in (bool, np.bool_)
             if truth or (type(one) is type(other) is Variable and one.node.is_leaf):
-                reads.stop(frame, f"asks whether a number is {other!r:.20}")
+                reads.stop(frame, "asks whether a number is one and the same object as another")
 
     return before
 

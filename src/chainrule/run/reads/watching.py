@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -51,7 +52,9 @@ class Watched:
     def run(self, f: Callable[[], Any]) -> Any:
         if RAISING & set(np.geterr().values()):
             self.reads.stop(user_frame(1, NOT_THE_USER), "is called where NumPy raises errors")
-        with recording(watched=True):
+        # What NumPy warns of, it has said in the call itself: recording is silent.
+        silent = nullcontext() if self.reads.probe else np.errstate(all="ignore")
+        with recording(watched=True), silent:
             return hooked(Watcher(self.reads), f)
 
     def bindings(self, leaves: Mapping[int, tuple[Any, np.ndarray]]) -> list[Binding]:
