@@ -109,7 +109,7 @@ def _unlike_leaves(a: Any, b: Any, room: float) -> str:
     if room == np.inf:
         return ""
     with np.errstate(all="ignore"):
-        exact = (x == y) | ~(np.isfinite(x) | np.isfinite(y))  # what overflows does so as it may
+        exact = (x == y) | (np.isnan(x) & np.isnan(y))
         size = np.max(np.abs(x), initial=0.0, where=np.isfinite(x))
         near = np.abs(x - y) <= np.sqrt(np.finfo(x.dtype).eps) * size + room
     return "" if np.all(exact | near) else f"{_short(a)} and {_short(b)}"

@@ -193,6 +193,8 @@ def _unrepeatable(f: type, args: list[Any]) -> str:
     """Why an object may be another each time that it is made of these arguments."""
     if f is str and args and isa(args[0], np.ndarray):
         return "prints an array, which depends on np.printoptions"
+    if type(found_in(f, "__del__")[1]) is FunctionType:
+        return f"makes a {f.__name__}, which does something when it dies"
     if f is np.datetime64 and any(a in ("now", "today") for a in args if type(a) is str):
         return "asks for the time"
     return ""

@@ -30,6 +30,8 @@ class Watcher(Protocol):
 
     def table(self, code: CodeType) -> Table: ...
 
+    def cannot_watch(self) -> None: ...
+
 
 def hooked(watcher: Watcher, f: Callable[[], Any]) -> Any:
     """The result of f(), each watched instruction of which is told to the watcher first.
@@ -41,8 +43,13 @@ def hooked(watcher: Watcher, f: Callable[[], Any]) -> Any:
     try:
         if sys.version_info < (3, 12):
             return _traced(watcher, f)
-        with ONE_AT_A_TIME:
+        if not ONE_AT_A_TIME.acquire(blocking=False):  # it may wait for us, or we for it
+            watcher.cannot_watch()
+            return f()
+        try:
             return Monitor(watcher).run(f)
+        finally:
+            ONE_AT_A_TIME.release()
     finally:
         gc.set_threshold(*thresholds)
 

@@ -42,6 +42,10 @@ class Watcher:
             self.importing = frame
         return self.importing is None and watched(frame)
 
+    def cannot_watch(self) -> None:
+        """Another thread is being watched: this call is made as it is, and the next one tries."""
+        self.reads.stop(None, "is recorded by another thread at the moment", passing=False)
+
     def table(self, code: CodeType) -> Table:
         table = self.tables.get(code)
         if table is None:
