@@ -100,7 +100,9 @@ class Program:
 
 def by_chainrule(step: Step, args: list[Any]) -> Any:
     """One step in chainrule; on plain arrays in NumPy, whose scalars lack an array's methods."""
-    plain = [np.asarray(a) if isinstance(a, np.generic) else a for a in args]
+    # Asking a Variable for its type would keep the program from being compiled.
+    scalars = [hasattr(a, "itemsize") and not hasattr(a, "value") for a in args]
+    plain = [np.asarray(a) if scalar else a for a, scalar in zip(args, scalars, strict=True)]
     return step.entry.ways[step.way](*plain, **step.attrs)
 
 
