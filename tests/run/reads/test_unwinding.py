@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import warnings
 
 import numpy as np
@@ -246,23 +247,6 @@ class Adds:
         return 1
 
 
-class Deleted:
-    def __del__(self):
-        LOG.append("deleted")
-
-
-def in_a_deletion(x):
-    Deleted()
-    return x * 2
-
-
-def in_a_deletion_before_another_effect(x):
-    held = Deleted()
-    LOG.append("made")
-    del held
-    return x * 2
-
-
 def in_a_key_of_sorted(x):
     return x * sorted([2.0, 1.0], key=lambda k: LOG.append("key") or k)[0]
 
@@ -305,7 +289,7 @@ FUNCTIONS = [
     effect_in_else, with_a_manager, with_a_manager_that_swallows, with_a_quiet_manager,
     with_a_context_manager, with_suppress, with_an_exit_stack, in_a_generator, in_a_comprehension,
     in_a_loop, in_except_star, in_a_key_of_sorted, in_a_comparison_by_sorted, in_a_hash, in_a_map,
-    in_a_property, in_the_body_of_a_class, in_a_deletion, in_a_deletion_before_another_effect,
+    in_a_property, in_the_body_of_a_class,
 ]  # fmt: skip
 
 
@@ -421,3 +405,26 @@ def test_what_is_kept_outside_by_an_effect_is_no_variable():
         for _ in range(5):
             fast(X)
     assert [type(k) for k in kept] == [np.ndarray] * 5
+
+
+@pytest.mark.filterwarnings("ignore:.* runs as plain Python:RuntimeWarning")
+@pytest.mark.parametrize("another", [False, True], ids=["alone", "before another effect"])
+def test_an_object_that_has_an_effect_when_it_is_deleted(another):
+    deleted, log = [], []
+
+    class Deleted:
+        def __del__(self):
+            deleted.append(1)
+
+    def f(x):
+        held = Deleted()
+        if another:
+            log.append(1)
+        del held
+        return x * 2
+
+    fast = cr.compile(f)
+    for call in range(1, 6):
+        np.testing.assert_array_equal(fast(X), X * 2)
+        gc.collect()
+        assert len(deleted) == call
