@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+import chainrule.numpy as crnp
+
 from tests.agree.builder import MOST_STEPS, Builder, RejectError, Step, resolved, results
 from tests.agree.entry import Entry
 from tests.agree.table import BY_FAMILY, FAMILIES, TABLE
@@ -100,9 +102,8 @@ class Program:
 
 def by_chainrule(step: Step, args: list[Any]) -> Any:
     """One step in chainrule; on plain arrays in NumPy, whose scalars lack an array's methods."""
-    # Asking a Variable for its type would keep the program from being compiled.
-    scalars = [hasattr(a, "itemsize") and not hasattr(a, "value") for a in args]
-    plain = [np.asarray(a) if scalar else a for a, scalar in zip(args, scalars, strict=True)]
+    # Asking whether it is a Variable would keep the program from being compiled.
+    plain = [a if isinstance(a, (list, tuple)) else crnp.asarray(a) for a in args]
     return step.entry.ways[step.way](*plain, **step.attrs)
 
 
