@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 
 import chainrule.numpy as crnp
-
 from tests.agree.builder import MOST_STEPS, Builder, RejectError, Step, resolved, results
 from tests.agree.entry import Entry
 from tests.agree.table import BY_FAMILY, FAMILIES, TABLE

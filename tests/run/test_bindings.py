@@ -1,4 +1,4 @@
-"""Bindings are checked alike whether few or many; equal numbers are no change; nothing is kept alive."""
+"""Bindings are checked alike whether few or many; equal numbers are no change; nothing is kept."""
 
 from __future__ import annotations
 

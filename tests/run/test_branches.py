@@ -162,7 +162,9 @@ def test_a_function_with_effects_is_watched_a_few_times_only(monkeypatch):
             assert fast.interpreted == (n >= MAX_STOPS)
 
     (text,) = said(run)
-    assert re.search(r"^noted runs as plain Python: it .*\n  test_branches.py:\d+ +LOG.append", text)
+    assert re.search(
+        r"^noted runs as plain Python: it .*\n  test_branches.py:\d+ +LOG.append", text
+    )
     assert fast.recordings == 0  # it was only watched
 
 

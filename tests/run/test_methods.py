@@ -7,7 +7,7 @@ import copy
 import dataclasses
 import functools
 import gc
-import pickle
+import pickle  # noqa: TID251 - compiled functions are sent to other processes
 import subprocess
 import sys
 import weakref
@@ -131,7 +131,8 @@ def test_each_instance_by_itself(cls):
         for x in (X, X + 1):
             np.testing.assert_allclose(instance.apply(x), expected_of(instance, x), rtol=1e-15)
     assert one.apply(X) != other.apply(X)
-    assert not cls.apply.variants
+    if hasattr(one, "__dict__"):  # else the class holds what is compiled for all of them
+        assert not cls.apply.variants
 
 
 @pytest.mark.parametrize("cls", [c for c in CLASSES if c is not Frozen])
@@ -202,7 +203,9 @@ def test_gradients_of_methods():
 # ---- copies of instances -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))]
+)
 @pytest.mark.parametrize("cls", CLASSES)
 def test_a_copy_of_an_instance_computes_with_its_own_attributes(cls, copied):
     layer = cls(np.array([1.0, -0.5, 0.25]))

@@ -1,4 +1,4 @@
-"""Watching instructions beside a debugger, through errors, in one thread, and leaving nothing behind."""
+"""Watching instructions: beside a debugger, through errors, in one thread."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def user_outer(x):
 
 def user_generator(n):
     for k in range(n):
-        yield k
+        yield k + 0
 
 
 def user_of_generator(x):
@@ -240,18 +240,15 @@ def test_many_threads_watch_at_once():
     """More than there are ids of tools in sys.monitoring."""
     ready, wrong = threading.Barrier(12), []
 
-    def inside():
-        ready.wait()  # all are watching now
-        return user_outer(3)
-
     def work():
         try:
-            watcher = Names()
-            assert hooked(watcher, inside) == 24
-            assert watcher.entered.count("user_inner") == 3
+            ready.wait()
+            for _ in range(20):
+                watcher = Names()
+                assert hooked(watcher, lambda: user_outer(3)) == 24
+                assert watcher.entered.count("user_inner") == 3
         except BaseException as error:  # noqa: BLE001 - told in the main thread
             wrong.append(error)
-            ready.abort()
 
     threads = [threading.Thread(target=work) for _ in range(12)]
     for thread in threads:
@@ -259,3 +256,21 @@ def test_many_threads_watch_at_once():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_a_call_that_is_watched_may_wait_for_another_that_is():
+    """As one does that hands its work to a pool of threads."""
+    inner = cr.compile(user_inner)
+    found = []
+
+    def work():
+        found.append(inner(X))
+
+    def waits(x):
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        thread.join(timeout=30)
+        return x * 2
+
+    hooked(Names(), lambda: waits(X))
+    assert len(found) == 1

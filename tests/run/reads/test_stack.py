@@ -1,4 +1,4 @@
-"""Depths computed from the code are those of the running interpreter, and the operands are there."""
+"""Depths computed from the code are those of the running interpreter; the operands are there."""
 
 from __future__ import annotations
 
@@ -237,7 +237,12 @@ def f(x):
     assert x > 0, f"no {x}"
     return held["a"][::-1], held["a"][:1], held["b"].a, x in held, x is None, 0 < x <= 3
 """,
-    "imports": "def f(x):\n    import os.path as p, math\n    from math import pi, e\n    return p.sep, pi + e",
+    "imports": """
+def f(x):
+    import os.path as p, math
+    from math import pi, e
+    return p.sep, pi + e, math.tau
+""",
     "globals": "n = 1\ndef f(x):\n    global n\n    n = n + x\n    return len(str(n)), n",
     "raises": """
 def g(x):
@@ -391,7 +396,15 @@ def f(x):
 
 
 def test_operands_of_a_resumed_generator():
-    text = "def g():\n    y = yield 1\n    yield y * 'z'\ndef f(x):\n    m = g(); next(m); return m.send(x)"
+    text = """
+def g():
+    y = yield 1
+    yield y * "z"
+def f(x):
+    made = g()
+    next(made)
+    return made.send(x)
+"""
     assert operands_seen(text, "BINARY_OP") == [[3, "z"]]
 
 
@@ -409,18 +422,21 @@ def f(x):
 
 def test_an_empty_slot_is_missing():
     def f(a):
-        found = peek(slots_of(sys._getframe()), 1)  # `found` itself, not yet bound
-        return found
+        later = None
+        del later
+        return peek(slots_of(sys._getframe()), 1)
 
     assert f(1) is MISSING
 
 
 def test_the_names_of_slots():
     def outer(argument, cell_argument):
-        local, own = 1, 2
+        local = own = 2
 
         def inner():
             return argument_of_outer, own, cell_argument
+
+        assert local == own
 
         slots = slots_of(sys._getframe())
         for n, name in enumerate(slot_names(sys._getframe().f_code)):
@@ -454,7 +470,9 @@ def test_this_interpreter_can_be_read():
     assert is_readable()
 
 
-@pytest.mark.parametrize("code", [f.__code__ for f in (written, driven, operands_seen, Point.__init__)])
+@pytest.mark.parametrize(
+    "code", [f.__code__ for f in (written, driven, operands_seen, Point.__init__)]
+)
 def test_no_depth_is_negative_or_beyond_the_stack(code):
     first = len(slot_names(code))
     for i in instructions_of(code).values():

@@ -84,7 +84,7 @@ def bare_except(x):
 def except_base(x):
     try:
         LOG.append("try")
-    except BaseException:  # noqa: BLE001 - what the test is about
+    except BaseException:
         LOG.append("handler")
         raise
     return x * 2
@@ -318,7 +318,7 @@ def test_effects_once_per_call(f):
             np.testing.assert_array_equal(found[0], expected[0])
     (text,) = [str(w.message) for w in warned]
     assert text.startswith(f"{f.__name__} runs as plain Python: it ")
-    assert "test_unwinding.py:" in text
+    assert "test_watching.py:" in text
 
 
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
@@ -389,7 +389,7 @@ def test_a_result_after_an_effect_is_made_of_arrays():
 
 
 def test_what_is_kept_outside_by_an_effect_is_no_variable():
-    """A Variable of a recording that escapes would be a value of another kind than plain Python's."""
+    """A Variable that escapes would be a value of another kind than plain Python's."""
     kept = []
 
     def f(x):
