@@ -23,11 +23,11 @@ from chainrule.lower.tape.tape import (
 )
 from chainrule.lower.tape.taping import taped
 from chainrule.lower.values.value import ordered
-from chainrule.record.specialise import specialised
+from chainrule.record.specialise import GuardedTrace, specialised
 
 
 def tape_of(f: Any, *args: Any) -> Tape:
-    recording = taped(specialised(f, args, {}, sweeps=True))
+    recording = taped(specialised(GuardedTrace(sweeps=True), f, args, {}))
     (tape,) = [n.attrs["tape"] for n in recording.graph if "tape" in n.attrs]
     return tape
 
@@ -165,7 +165,7 @@ def test_what_is_of_too_many_kinds_stays_outside(monkeypatch):
     def f(x):
         return np.exp(np.cos(np.sin(x) * x)) + x
 
-    recording = taped(specialised(f, (1.0,), {}))
+    recording = taped(specialised(GuardedTrace(), f, (1.0,), {}))
     names = [n.op.name for n in recording.graph if not n.is_leaf]
     assert names == ["tape", "item", "cos", "exp", "add"]
 
@@ -180,7 +180,7 @@ def test_what_is_no_scalar_reads_the_results():
         y = np.sin(x) * 2.0
         return a * y
 
-    recording = taped(specialised(f, (1.0, np.ones(3)), {}))
+    recording = taped(specialised(GuardedTrace(), f, (1.0, np.ones(3)), {}))
     names = [n.op.name for n in recording.graph if not n.is_leaf]
     assert names == ["tape", "item", "multiply"]
 
@@ -205,8 +205,10 @@ def test_views_are_no_instructions_and_sums_of_lanes_no_views(op):
         slots = np.arange(x.size).reshape(x.shape)
         found, shifted = (op.forward(slots + by, **sample.attrs) for by in (0, 10**6))
         moved = np.array_equal(shifted, found + 10**6)
-        recording = specialised(
-            lambda x, attrs=sample.attrs: (np.sin(x.reshape(-1)[0]), op(x, **attrs)), (x,), {}
-        )
+
+        def f(x, attrs=sample.attrs):
+            return np.sin(x.reshape(-1)[0]), op(x, **attrs)
+
+        recording = specialised(GuardedTrace(), f, (x,), {})
         names = [n.op.name for n in taped(recording).graph if not n.is_leaf]
         assert (op.name in names) != moved

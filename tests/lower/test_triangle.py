@@ -11,7 +11,7 @@ from chainrule.lower.plan import arrange, split, stream, triangle
 from chainrule.lower.plan.needed import Readers
 from chainrule.lower.plan.zeros import Zeros
 from chainrule.lower.values import contract
-from chainrule.record.specialise import specialised
+from chainrule.record.specialise import GuardedTrace, specialised
 from tests.agree.test_random_programs import blocks, named
 from tests.run.test_random_programs import assert_compiles
 
@@ -30,7 +30,7 @@ SMALLEST = (
 
 
 def program_of(f, *args):
-    recording = specialised(f, args, {})
+    recording = specialised(GuardedTrace(holds=lambda array: False), f, args, {})
     return Program(recording.graph, recording.constants, triangular=False)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from chainrule.record.specialise import specialised
+from chainrule.record.specialise import GuardedTrace, specialised
 
 
 def step(h, w):
@@ -108,4 +108,4 @@ def test_no_frame_outlives_the_trace(fails):
 
 
 def test_what_is_compiled_has_no_calls():
-    assert specialised(loop, (0.5, 0.3), {}).graph.calls is None
+    assert specialised(GuardedTrace(), loop, (0.5, 0.3), {}).graph.calls is None

@@ -185,10 +185,10 @@ def test_keyword_arguments():
         ({}, 1),
         ({"scale": 2.0}, 2),
         ({"scale": 2.0, "add": 5.0}, 3),
-        ({"add": 5.0, "scale": 2.0}, 3),
-        ({"scale": 4.0, "add": 1.0}, 3),
-        ({"flag": True, "scale": 2.0, "add": 7.0}, 4),
-        ({}, 4),
+        ({"add": 5.0, "scale": 2.0}, 4),  # `**kwargs` may be iterated, which tells the order
+        ({"scale": 4.0, "add": 1.0}, 4),
+        ({"flag": True, "scale": 2.0, "add": 7.0}, 5),
+        ({}, 5),
     ]:
         close(g(X, **kwargs), f(X, **kwargs))
         assert g.recordings == recordings
@@ -262,7 +262,9 @@ def test_a_compiled_method():
         np.testing.assert_allclose(layer.apply(X), layer.w @ X)
     one.w = X
     np.testing.assert_allclose(one.apply(X), X @ X)
-    assert "matmul" in Layer.apply.ir("graph")
+    assert "matmul" in one.apply.ir("graph")
+    assert other.apply.recordings == 1
+    assert not Layer.apply.variants  # each instance has its own
 
 
 def test_arguments_that_cannot_be_told_apart_are_refused():
@@ -338,7 +340,6 @@ def test_a_float_of_pythons_is_not_one_of_numpys():
             assert fast(w, rate).dtype == (w * rate).dtype
 
 
-@pytest.mark.xfail(reason="beside float32 arrays a Python float is one in all that is made of it")
 def test_what_is_made_of_a_python_float_alone():
     fast = cr.compile(lambda w, rate: (w * rate, rate / 3))
     assert float(fast(X.astype(np.float32), 0.1)[1]) == 0.1 / 3
@@ -468,14 +469,13 @@ def test_a_loop_until_a_value():
     [
         lambda x, n: sum((x * i for i in range(int(n))), x),
         lambda x, n: x * float(n),
-        lambda x, n: x * n.value if hasattr(n, "value") else x * n,
         lambda x, n: x[int(n)],
         lambda x, n: x * n.item(),
         lambda x, n: x * 2 if n.item() in (2.0, 5.0) else x,
-        lambda x, n: x * len(f"{n:g}" if not hasattr(n, "value") else f"{n.value:g}"),
+        lambda x, n: x * len(f"{n.item():g}"),
         lambda x, n: np.reshape(np.stack([x] * int(n)), (-1, int(n))),
     ],
-    ids=["count", "float", "value", "index", "item", "in", "text", "shape"],
+    ids=["count", "float", "index", "item", "in", "text", "shape"],
 )
 def test_a_value_that_python_reads(f):
     g = Counted(f)
@@ -489,7 +489,7 @@ def test_a_value_that_python_reads(f):
 
 def test_an_array_that_python_reads():
     """Also NaN, which is unlike itself, and the sign of zero."""
-    f = Counted(lambda x, m: x * m.value if hasattr(m, "value") else x * m)
+    f = Counted(lambda x, m: x * np.array([float(v) for v in m]))
     nan, zero = np.array([np.nan, 0.0]), np.array([np.nan, -0.0])
     f.agrees(X[:2], nan, recordings=1)
     f.agrees(X[:2], nan.copy(), recordings=1)
@@ -563,18 +563,16 @@ def test_a_global(monkeypatch):
     monkeypatch.setitem(here, "TABLE", np.ones(3))
     f.agrees(X, recordings=1)
     TABLE[0] = 7.0
-    f.agrees(X, recordings=2)  # once, to see whether it is in a constant
+    f.agrees(X, recordings=1)  # the array is an input
     assert f(X)[0] == 8.0
     TABLE[:] = 8.0
-    f.agrees(X, recordings=3)
-    TABLE[:] = 9.0  # every number was another, and the graph the same: it is in no constant
-    f.agrees(X, recordings=3)
+    f.agrees(X, recordings=1)
     monkeypatch.setitem(here, "FACTOR", 3.0)
-    f.agrees(X, recordings=4)
+    f.agrees(X, recordings=2)
     monkeypatch.setitem(here, "TABLE", np.zeros(3))
-    f.agrees(X, recordings=5)
+    f.agrees(X, recordings=3)
     TABLE[1] = 5.0
-    f.agrees(X, recordings=6)
+    f.agrees(X, recordings=3)
 
 
 def test_a_closure():
@@ -582,11 +580,11 @@ def test_a_closure():
     f = Counted(lambda x: x * k + table)
     f.agrees(X, recordings=1)
     table += 1
-    f.agrees(X, recordings=2)
+    f.agrees(X, recordings=1)
     k = 3.0
-    f.agrees(X, recordings=3)
+    f.agrees(X, recordings=2)
     table = table * 2
-    f.agrees(X, recordings=4)
+    f.agrees(X, recordings=3)
 
 
 def test_an_attribute_and_an_item():
@@ -594,13 +592,13 @@ def test_an_attribute_and_an_item():
     f = Counted(lambda x: x @ owner.w * owner.inner["k"] + owner.inner["list"][0])
     f.agrees(X, recordings=1)
     owner.w[:] = 2.0
-    f.agrees(X, recordings=2)
+    f.agrees(X, recordings=1)
     owner.w = np.zeros(3)
-    f.agrees(X, recordings=3)
+    f.agrees(X, recordings=2)
     owner.inner["k"] = 9.0
-    f.agrees(X, recordings=4)
+    f.agrees(X, recordings=3)
     owner.inner["list"][0] = 4.0
-    f.agrees(X, recordings=5)
+    f.agrees(X, recordings=4)
 
 
 @pytest.mark.parametrize("view", [lambda a: a[0], lambda a: a.T, lambda a: a[:, ::2].reshape(3, 2)])
@@ -608,10 +606,9 @@ def test_a_view_of_an_array_outside(view):
     table = np.arange(1.0, 13.0).reshape(3, 4)
     f = Counted(lambda x: np.sum(view(table) * x))
     f.agrees(2.0, recordings=1)
-    table *= 3.0
-    f.agrees(2.0, recordings=2)
-    table *= 3.0
-    f.agrees(2.0, recordings=2 if np.shares_memory(view(table), table) else 3)
+    for turn in range(2, 4):
+        table *= 3.0
+        f.agrees(2.0, recordings=1 if np.shares_memory(view(table), table) else turn)
 
 
 @pytest.mark.parametrize(
@@ -642,12 +639,24 @@ def test_what_is_computed_of_a_large_array_outside():
     close(fast(X), X + 5)
 
 
-def test_an_array_outside_that_is_in_no_constant_is_recorded_once_more_only():
+def test_an_array_outside_that_meets_a_variable_is_an_input():
     table = np.arange(3.0)
     f = Counted(lambda x: x * table)
-    for k in range(6):
+    for _ in range(6):
         table += 1
-        f.agrees(X, recordings=min(k + 1, 2))
+        f.agrees(X, recordings=1)
+
+
+def test_an_array_outside_that_numpy_reads_is_compared_whole():
+    """Wherever in it a number changes; the old numbers are those of the old branch."""
+    table = np.zeros((300, 40))
+    f = Counted(lambda x: x + table.sum())
+    f.agrees(X, recordings=1)
+    for n, place in enumerate([(0, 0), (150, 7), (299, 39)]):
+        table[place] = 5.0
+        f.agrees(X, recordings=n + 2)
+        table[place] = 0.0
+        f.agrees(X, recordings=n + 2)
 
 
 @pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
@@ -682,59 +691,104 @@ def test_arrays_made_inside_are_constants():
         f.agrees(x, recordings=1)
 
 
+def plainly(fast, *args, calls=5, match=""):
+    """The results of so many calls of a function that runs as plain Python, and warns once."""
+    pattern = rf"(?s)runs as plain Python: it {match}.*test_compiled\.py:\d+ "
+    with pytest.warns(RuntimeWarning, match=pattern) as warned:
+        results = [fast(*args) for _ in range(calls)]
+    assert len(warned) == 1
+    assert fast.recordings <= 3
+    return results
+
+
 def test_a_table_that_the_function_fills():
     table = {}
 
     def f(x):
         return x * table.setdefault("slope", 2.0)
 
-    g = Counted(f)
-    for _ in range(5):
-        g(X)
-    assert g.recordings == 2
+    fast = cr.compile(f)
+    for found in plainly(fast, X, match=r"changes a dict from outside by \.setdefault\(\)"):
+        close(found, X * 2)
+    assert table == {"slope": 2.0}
+    table["slope"] = 3.0
+    close(fast(X), X * 3)
 
 
-@pytest.mark.xfail(reason="it cannot be told from a change by others, so every call records again")
-def test_what_the_function_does_to_itself_is_no_change():
+def test_what_the_function_does_to_itself_is_done_once_in_every_call():
     calls = 0
 
     def f(x):
         nonlocal calls
         calls += 1
-        return x * 2
+        return x * calls
 
-    fast = cr.compile(f)
-    for _ in range(5):
-        fast(X)
-    assert calls == 2
+    for n, found in enumerate(plainly(cr.compile(f), X, match="assigns to the variable `calls`")):
+        close(found, X * (n + 1))
+    assert calls == 5
 
 
 # ---- what is not the same twice -----------------------------------------------------------------
 
-RNG = np.random.default_rng(0)
+
+def with_a_generator(draw):
+    def made():
+        rng = np.random.default_rng(0)
+        return lambda x: draw(x, rng)
+
+    return made
+
+
+def with_numpys():
+    np.random.seed(0)  # noqa: NPY002
+    return lambda x: x + np.random.rand(3)  # noqa: NPY002
+
+
+def with_pythons():
+    random.seed(0)
+    return lambda x: x * random.random()
+
+
+def with_a_count():
+    numbers = itertools.count()
+    return lambda x: np.roll(x, next(numbers))
+
+
+def with_a_turn():
+    turns = itertools.cycle([True, False])
+    return lambda x: x * 2 if next(turns) else np.sin(np.exp(x))
 
 
 @pytest.mark.parametrize(
-    "f",
+    "made",
     [
-        lambda x: x * RNG.normal(size=3),
-        lambda x: x + np.random.rand(3),  # noqa: NPY002
-        lambda x: x * random.random(),
-        lambda x: x * time.perf_counter(),
-        lambda x: x[RNG.permutation(1000) % 3],
-        lambda x: np.roll(x, next(NUMBERS)),
+        with_a_generator(lambda x, rng: x * rng.normal(size=3)),
+        with_a_generator(lambda x, rng: x[rng.permutation(1000) % 3]),
+        with_a_generator(lambda x, rng: x + np.sum(np.abs([rng.random() for _ in range(3)]))),
+        with_numpys,
+        with_pythons,
+        with_a_count,
+        with_a_turn,
     ],
-    ids=["generator", "legacy", "random", "clock", "indices", "attribute"],
+    ids=["generator", "indices", "list", "legacy", "random", "count", "turn"],
 )
-def test_random_numbers_and_clocks(f):
-    fast = cr.compile(f)
-    with pytest.raises(cr.CompileError, match=r"test_compiled\.py:\d+ "):
-        fast(X)
-    with pytest.raises(cr.CompileError):  # and again: nothing half-made was kept
-        fast(X)
+def test_random_numbers(made):
+    """They run as plain Python: every call draws what it would draw, none is drawn for nothing."""
+    f = made()
+    expected = [f(X) for _ in range(5)]
+    for found, wanted in zip(plainly(cr.compile(made()), X), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
 
 
-NUMBERS = itertools.count()
+def test_a_clock():
+    times = plainly(cr.compile(lambda x: x * 0 + time.perf_counter_ns()), 1.0)
+    assert sorted(set(times)) == times
+
+
+def test_a_generator_made_inside_from_a_seed_is_a_constant():
+    f = Counted(lambda x: x * np.random.default_rng(7).normal(size=3))
+    for x in (X, 2 * X, X):
+        f.agrees(x, recordings=1)
 
 
 def test_backward_inside():
@@ -746,13 +800,6 @@ def test_backward_inside():
 
     with pytest.raises(cr.DerivativeError, match=r"backward\(\) inside"):
         cr.compile(f)(X)
-
-
-def test_a_different_path_in_the_second_recording():
-    turns = itertools.cycle([True, False])
-    fast = cr.compile(lambda x: x * 2 if next(turns) else np.sin(np.exp(x)))
-    with pytest.raises(cr.CompileError, match="two recordings of one call differ"):
-        fast(X)
 
 
 # ---- errors -------------------------------------------------------------------------------------
@@ -838,8 +885,11 @@ def test_a_wrong_call():
 
 @pytest.mark.parametrize("result", ["text", None, object()])
 def test_a_result_that_is_no_number(result):
-    with pytest.raises(cr.DerivativeError, match="return"):
-        cr.compile(lambda x: result)(X)
+    fast = cr.compile(lambda x: result)
+    with pytest.warns(RuntimeWarning, match=r"runs as plain Python.*returned") as warned:
+        results = [fast(X) for _ in range(5)]
+    assert all(found is result for found in results)
+    assert len(warned) == 1
 
 
 # ---- structural zeros and kinks -----------------------------------------------------------------
