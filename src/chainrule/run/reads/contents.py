@@ -195,6 +195,8 @@ class Reads(Attributes):
             changes = held.__name__ in CHANGING and not isa(owner, ModuleType)
             if changes and id(owner) in self.outside:
                 self.stop(frame, f"changes a {name_of(type(owner))} from outside")
+        elif type(held) is FunctionType and not is_ours(held):
+            self.function(held)  # which is perhaps called there
         elif isa(held, KNOWN) or module in IMMUTABLE_MODULES or module.startswith("chainrule"):
             return
         elif any(origin_of_class(b) is not Origin.USER and b is not object for b in bases_of(cls)):
