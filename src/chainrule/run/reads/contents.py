@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from operator import itemgetter
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from chainrule.run.reads.lookup import (
     element_of,
     ended_parts_of,
     holds_variable,
+    is_ours,
     is_present,
     is_written_in_python,
     isa,
