@@ -33,8 +33,16 @@ LONGEST = 12  # of what is taken from an iterator
 
 
 def reads_noted(trace: GuardedTrace) -> int:
-    """How many reads, of values or of answers, the trace has noted so far."""
-    return len(trace.reads)
+    """How many reads the trace has noted so far: values, counts of picks, and what it refuses."""
+    return len(trace.reads) + len(trace.counts) + len(trace.refused)
+
+
+def watching_trace() -> GuardedTrace:
+    """A trace that counts what stops a recording."""
+    refused: list[str] = []
+    trace = GuardedTrace(refuse=refused.append)
+    trace.refused = refused
+    return trace
 
 
 class Named(dict):  # type: ignore[type-arg]
@@ -201,7 +209,7 @@ def of_arrays(fn: Callable[..., Any], template: Any, point: int) -> Outcome:
 
 def of_variables(fn: Callable[..., Any], templates: list[Any], point: int) -> list[Outcome]:
     """What happens with Variables in the place of arrays, for each template."""
-    trace, outcomes = GuardedTrace(), []
+    trace, outcomes = watching_trace(), []
 
     def one(template: Any, letters: Any) -> Outcome:
         # The operands are read by nobody: only what the call itself notes counts.

@@ -198,15 +198,14 @@ def test_a_variable_cannot_be_assigned_into_a_plain_array():
         a[0] = x
         return np.sum(a)
 
-    # NumPy raises its own "setting an array element with a sequence" on top of ours.
-    with pytest.raises(ValueError, match="sequence") as caught:
+    with pytest.raises(cr.DetachError) as raised:
         cr.grad(f)(1.0)
-    ours = caught.value.__cause__
-    assert isinstance(ours, cr.DetachError)
+    ours = raised.value
     for part in ("plain ndarray", "a[0] = x", "chainrule.numpy"):
         assert part in str(ours)
     x = cr.variable(1.0)
     a = np.zeros(2)
+    # NumPy raises its own "setting an array element with a sequence" on top of ours.
     with pytest.raises(ValueError, match="sequence") as caught:
         a[0] = x * 2.0
     assert isinstance(caught.value.__cause__, cr.DetachError)

@@ -201,7 +201,9 @@ def _answered(
     while pending:
         arg = pending.pop()
         if isinstance(arg, variable):
-            getattr(arg, INQUIRIES[func])()
+            # A single integer is an axis, whose value counts.
+            axis = arg._value.ndim == 0 and arg._value.dtype.kind in "iu"
+            getattr(arg, "_note_read" if axis else INQUIRIES[func])()
         elif isinstance(arg, (list, tuple)):
             pending += arg
     named = {key: values_of(variable, value) for key, value in kwargs.items()}

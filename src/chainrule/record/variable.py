@@ -375,6 +375,10 @@ class Variable:
             )
         return _unpickled, (self._value, self.name, self.grad)
 
+    def __getstate__(self) -> Any:
+        self._note_read()
+        return object.__getstate__(self)  # type: ignore[attr-defined]
+
     def __hash__(self) -> int:
         self._note_text()
         return object.__hash__(self)

@@ -69,8 +69,8 @@ class Compiled:
         if instance is None:
             return self
         held = getattr(instance, "__dict__", None)
-        if held is None:
-            return MethodType(self, instance)
+        if held is None:  # with slots alone there is nowhere to hold it, but for ever
+            return MethodType(self.f, instance)
         name = f"_compiled_{getattr(self.f, '__name__', 'method')}"
         kept = held.get(name)
         if type(kept) is not Bound or kept.made_by is not self or kept.instance() is not instance:
@@ -184,6 +184,9 @@ class Compiled:
                 node.forget()
             give_memory_back()
             differs = variant.differs(detached(expected), result, args, kwargs)
+            if differs:  # unless another thread has changed something in between
+                again = detached(self.f(*owned(args), **owned(kwargs)))
+                differs = variant.differs(again, result, args, kwargs)
             if not differs or variant.outside_changed():
                 return result
             self._drop(signature)

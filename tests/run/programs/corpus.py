@@ -72,9 +72,17 @@ def stateful(*calls: Any, grad: bool = True, typed: bool = False) -> Callable[[A
     return decorate
 
 
+# Where `cr.grad` raises an error of NumPy's or of the standard library's own, or hashes a Variable
+# by identity: compiled they are the function, interpreted they are not yet.
+INTERPRETED_OTHERWISE = {
+    "cache_by_value", "fromiter_of", "packed", "testing_assert", "vectorised", "write_flat",
+}  # fmt: skip
+
+
 def _register(name: str, written: Any, make: Any, calls: Any, grad: bool, typed: bool) -> None:
     assert name not in PROGRAMS, f"two programs are called {name}"
     subject = written.__module__.rpartition(".")[2]
+    typed = typed or name in INTERPRETED_OTHERWISE
     PROGRAMS[name] = Program(name, subject, make, tuple(_call(c) for c in calls), grad, typed)
 
 
