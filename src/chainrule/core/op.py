@@ -30,7 +30,8 @@ result depends on; elementwise and selecting ops need none.
 `picked` says how the op is written on arrays that a mask has picked (`core.picked`); True of an op
 recorded as others: it turns no size into a number unless by `count_of`.
 
-`raises` tells that the op refuses some values of its inputs, as `inv` does a singular matrix.
+`raises` tells that the op refuses some values of its inputs, as `inv` does a singular matrix; or,
+as a function of its inputs, whether it may.
 
 `symbol` is how mathematics writes the op, for pictures: + of add; most ops have only their name.
 
@@ -183,7 +184,7 @@ class Op:
     reach: Function | None = None
     lower: Function | str | None = None
     sizes: Function | None = None
-    raises: bool = False
+    raises: Function | bool = False
     commutes: bool = False
     picked: OnPicked | bool = False
     symbol: str = ""

@@ -134,6 +134,7 @@ getitem = linear(
     doc="x[index] for a basic index, `template`; an index with arrays is recorded as `gather`.",
     lower=lambda b, x, template: b.getitem(x, template),
     picked=PART,
+    raises=lambda x, *arrays: any(a.dtype.kind in "iu" for a in arrays),
     symbol="x[i]",
 )
 

@@ -158,7 +158,7 @@ unit_vector: Op = rules(
     push=(_across,),
     samples=_directions,
     edges=_zero_vectors,
-    kinks=lambda x, axis: np.equal(_euclidean(x, axis, True), 0),
+    kinks=lambda x, axis: np.broadcast_to(_euclidean(x, axis, True) == 0, x.shape),
     spec=shaped_spec(_unit_vector, same_shape),
     doc="x / ‖x‖, 0 where x is: the derivative of euclidean_norm.",
     lower=_unit_lowered,

@@ -165,7 +165,8 @@ class GuardedTrace(Trace):
 
     def noted(self, node: Node, value: Any) -> Node:
         """A node just recorded; where a mask has picked it, its shape says so."""
-        if node.op.raises:
+        raises = node.op.raises
+        if raises and (raises is True or raises(*(node.args or ()))):
             self.fallible.append(node)
         rule, met = node.op.picked, picked_operands(node)
         by_mask = isinstance(rule, OnPicked) and rule.mask is not None
