@@ -134,7 +134,6 @@ getitem = linear(
     doc="x[index] for a basic index, `template`; an index with arrays is recorded as `gather`.",
     lower=lambda b, x, template: b.getitem(x, template),
     picked=PART,
-    raises=lambda x, *arrays: any(a.dtype.kind in "iu" for a in arrays),
     symbol="x[i]",
 )
 
@@ -293,6 +292,7 @@ gather = linear(
     doc="x[index] for an index with arrays: `template` holds its static part.",
     lower=lambda b, x, *arrays, template: b.gather(x, arrays, template),
     picked=READ,
+    raises=lambda x, *arrays: any(a.dtype.kind in "iu" for a in arrays),
     symbol="x[i]",
 )
 

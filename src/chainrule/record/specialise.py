@@ -143,7 +143,7 @@ class GuardedTrace(Trace):
         used = set(dfs_order([*graph.outputs, *self.reads], inputs_of))
         for node in self.fallible:
             if node not in used:
-                settings = {"op": node.op.name, "settings": node.attrs}
+                settings = {"op": node.op.name, "settings": node.attrs, "errors": True}
                 spec, args = np.dtype(np.int64), node.args or ()
                 rule = rule_for(outcome, (False,) * len(args))
                 made = Node(rule, (), (), settings, (), spec, node.code, node.lasti, args)
