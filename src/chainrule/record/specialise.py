@@ -140,6 +140,8 @@ class GuardedTrace(Trace):
 
     def keep_errors(self, graph: Graph) -> None:
         """An op whose result nobody uses must not raise in a later call either."""
+        if not self.fallible:
+            return
         used = set(dfs_order([*graph.outputs, *self.reads], inputs_of))
         for node in self.fallible:
             if node not in used:

@@ -24,6 +24,8 @@ ONE_AT_A_TIME = RLock()  # there are six ids for tools; a thread may watch insid
 class Watcher(Protocol):
     """What is told of frames: which are watched, and what happens before which instruction."""
 
+    sealed: set[CodeType]
+
     def watches(self, frame: FrameType) -> bool: ...
 
     def enter(self, frame: FrameType, slots: Slots) -> None: ...
@@ -56,11 +58,11 @@ def hooked(watcher: Watcher, f: Callable[[], Any]) -> Any:
 
 def _traced(watcher: Watcher, f: Callable[[], Any]) -> Any:
     """By `sys.settrace`; a debugger or a coverage tool that was there goes on seeing its events."""
-    other = sys.gettrace()
+    other, sealed = sys.gettrace(), watcher.sealed
 
     def start(frame: FrameType, event: Any, arg: Any) -> Any:
         inner = None if other is None else other(frame, event, arg)
-        if not watcher.watches(frame):
+        if frame.f_code in sealed or not watcher.watches(frame):
             return inner
         slots, table = slots_of(frame), watcher.table(frame.f_code)
         watcher.enter(frame, slots)
@@ -121,15 +123,18 @@ class Monitor:
             api.free_tool_id(tool)
             self.frame = self.slots = None  # which hold the arrays of the call
 
-    def start(self, code: CodeType, offset: int) -> None:
+    def start(self, code: CodeType, offset: int) -> Any:
         frame = sys._getframe(1)
-        if get_ident() != self.thread or not self.watcher.watches(frame):
-            return
+        if get_ident() != self.thread:
+            return None
+        if not self.watcher.watches(frame):
+            return self.api.DISABLE if code in self.watcher.sealed else None
         self.frame, self.slots = frame, slots_of(frame)
         if code not in self.tables:
             self.tables[code] = self.watcher.table(code)
             self.api.set_local_events(self.tool, code, self.api.events.INSTRUCTION)
         self.watcher.enter(frame, self.slots)
+        return None
 
     def step(self, code: CodeType, offset: int) -> Any:
         handler = self.tables[code].get(offset)

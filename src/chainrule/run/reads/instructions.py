@@ -15,7 +15,7 @@ from chainrule.run.reads.calls import called
 from chainrule.run.reads.contents import Reads
 from chainrule.run.reads.hook import Handler, Table
 from chainrule.run.reads.lookup import NOTHING_INSIDE, found_in, is_iterator, isa
-from chainrule.run.reads.origin import Origin, is_below, origin_of_class, watched
+from chainrule.run.reads.origin import Origin, is_below, is_sealed, origin_of_class, watched
 from chainrule.run.reads.stack import MISSING, Instruction, Slots, instructions_of, peek, slot_names
 
 SELF_AFTER = sys.version_info >= (3, 13)  # of a call: the callable, then self; before, self or NULL
@@ -33,9 +33,16 @@ class Watcher:
         self.reads = reads
         self.tables: dict[CodeType, Table] = {}
         self.importing: FrameType | None = None
+        self.sealed: set[CodeType] = set()  # code that is never watched
 
     def watches(self, frame: FrameType) -> bool:
         """Whether what happens in a frame counts: modules are imported once, whoever asks first."""
+        code = frame.f_code
+        if code in self.sealed:
+            return False
+        if is_sealed(frame) and not code.co_filename.startswith(IMPORTING):
+            self.sealed.add(code)
+            return False
         if self.importing is not None and not is_below(frame, self.importing):
             self.importing = None
         if self.importing is None and frame.f_code.co_filename.startswith(IMPORTING):

@@ -86,6 +86,11 @@ def is_below(frame: FrameType, caller: FrameType) -> bool:
     return running is caller
 
 
+def is_sealed(frame: FrameType) -> bool:
+    origin = _origin_of_frame(frame.f_globals.get("__name__"), frame.f_code.co_filename)
+    return origin is Origin.SEALED
+
+
 def is_users(frame: FrameType) -> bool:
     origin = _origin_of_frame(frame.f_globals.get("__name__"), frame.f_code.co_filename)
     return origin is Origin.USER
