@@ -20,8 +20,13 @@ monitored = pytest.mark.skipif(sys.version_info < (3, 12), reason="there is no s
 class Names:
     """Notes the instructions of this file's functions, apart from tests."""
 
+    sealed = frozenset()
+
     def __init__(self, handle=lambda frame, i: None):
         self.handle, self.entered, self.threads = handle, [], set()
+
+    def cannot_watch(self):
+        """Another thread is being watched."""
 
     def watches(self, frame):
         return frame.f_code.co_filename == __file__ and frame.f_code.co_name.startswith("user")

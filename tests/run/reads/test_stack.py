@@ -269,8 +269,13 @@ def written(text, extra=()):
 class Steps:
     """Told of every instruction of the programs: `each` is called before it."""
 
+    sealed = frozenset()
+
     def __init__(self, each):
         self.each, self.seen = each, set()
+
+    def cannot_watch(self):
+        """Another thread is being watched."""
 
     def watches(self, frame):
         return frame.f_code.co_filename == HERE

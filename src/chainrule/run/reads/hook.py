@@ -18,6 +18,7 @@ Handler = Callable[[FrameType, Slots], None]
 Table = dict[int, Handler]
 
 
+PATIENCE_SECONDS = 1.0  # for a call that another thread makes
 ONE_AT_A_TIME = RLock()  # there are six ids for tools; a thread may watch inside what it watches
 
 
@@ -45,7 +46,7 @@ def hooked(watcher: Watcher, f: Callable[[], Any]) -> Any:
     try:
         if sys.version_info < (3, 12):
             return _traced(watcher, f)
-        if not ONE_AT_A_TIME.acquire(blocking=False):  # it may wait for us, or we for it
+        if not ONE_AT_A_TIME.acquire(timeout=PATIENCE_SECONDS):  # it may wait for us, we for it
             watcher.cannot_watch()
             return f()
         try:
