@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from chainrule.core.node import Node, line_at
-from chainrule.core.op import Op, Partials
+from chainrule.core.op import OPS, Op, Partials
 from chainrule.core.parts import OBJECT
 from chainrule.core.picked import picked_among
 from chainrule.core.rule import rule_for
@@ -62,6 +63,26 @@ def record(
     """Apply `op` to `args`, of which at least one is a Variable, and return the recorded result."""
     if line is None:
         line = user_line(3)
+    tracing = current.get().tracing
+    hook = None if tracing is None or not tracing.guarded or op.name not in OPS else sys.gettrace()
+    if hook is None:
+        return _applied(variable, op, args, attrs, line)
+    sys.settrace(
+        None
+    )  # of what this op does nothing is the user's, and it runs at a third otherwise
+    try:
+        return _applied(variable, op, args, attrs, line)
+    finally:
+        sys.settrace(hook)
+
+
+def _applied(
+    variable: type[Variable],
+    op: Op,
+    args: Sequence[Any],
+    attrs: dict[str, Any],
+    line: LinePlace,
+) -> Any:
     try:
         args, values = operands(args, variable)
         if op.variant is not None and (other := op.variant(*args, **attrs)) is not None:
