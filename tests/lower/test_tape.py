@@ -27,7 +27,7 @@ from chainrule.record.specialise import GuardedTrace, specialised
 
 
 def tape_of(f: Any, *args: Any) -> Tape:
-    recording = taped(specialised(GuardedTrace(sweeps=True), f, args, {}))
+    recording = taped(specialised(f, args, {}, trace=GuardedTrace(sweeps=True)))
     (tape,) = [n.attrs["tape"] for n in recording.graph if "tape" in n.attrs]
     return tape
 
@@ -165,7 +165,7 @@ def test_what_is_of_too_many_kinds_stays_outside(monkeypatch):
     def f(x):
         return np.exp(np.cos(np.sin(x) * x)) + x
 
-    recording = taped(specialised(GuardedTrace(), f, (1.0,), {}))
+    recording = taped(specialised(f, (1.0,), {}, trace=GuardedTrace()))
     names = [n.op.name for n in recording.graph if not n.is_leaf]
     assert names == ["tape", "item", "cos", "exp", "add"]
 
@@ -180,7 +180,7 @@ def test_what_is_no_scalar_reads_the_results():
         y = np.sin(x) * 2.0
         return a * y
 
-    recording = taped(specialised(GuardedTrace(), f, (1.0, np.ones(3)), {}))
+    recording = taped(specialised(f, (1.0, np.ones(3)), {}, trace=GuardedTrace()))
     names = [n.op.name for n in recording.graph if not n.is_leaf]
     assert names == ["tape", "item", "multiply"]
 
@@ -209,6 +209,6 @@ def test_views_are_no_instructions_and_sums_of_lanes_no_views(op):
         def f(x, attrs=sample.attrs):
             return np.sin(x.reshape(-1)[0]), op(x, **attrs)
 
-        recording = specialised(GuardedTrace(), f, (x,), {})
+        recording = specialised(f, (x,), {}, trace=GuardedTrace())
         names = [n.op.name for n in taped(recording).graph if not n.is_leaf]
         assert (op.name in names) != moved

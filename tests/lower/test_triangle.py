@@ -30,7 +30,7 @@ SMALLEST = (
 
 
 def program_of(f, *args):
-    recording = specialised(GuardedTrace(holds=lambda array: False), f, args, {})
+    recording = specialised(f, args, {}, trace=GuardedTrace(holds=lambda array: False))
     return Program(recording.graph, recording.constants, triangular=False)
 
 

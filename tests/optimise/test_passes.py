@@ -91,7 +91,7 @@ PASSES = {
 def recorded(f, *args, holds=lambda array: False):
     """As `cr.compile` records a call: arrays made inside are leaves of known value."""
     with np.errstate(all="ignore"):
-        return specialised(GuardedTrace(holds), f, args, {})
+        return specialised(f, args, {}, trace=GuardedTrace(holds))
 
 
 @pytest.mark.parametrize("name", PASSES)

@@ -108,4 +108,4 @@ def test_no_frame_outlives_the_trace(fails):
 
 
 def test_what_is_compiled_has_no_calls():
-    assert specialised(GuardedTrace(), loop, (0.5, 0.3), {}).graph.calls is None
+    assert specialised(loop, (0.5, 0.3), {}, trace=GuardedTrace()).graph.calls is None
