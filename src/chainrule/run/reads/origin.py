@@ -28,7 +28,7 @@ STANDARD = os.path.dirname(os.__file__) + os.sep
 SHOWING = ("warnings", "linecache", "tokenize", "_py_warnings")  # run where NumPy warns
 PACKAGES = ("numpy", "scipy", "llvmlite")
 # What is written on the public names alone is watched as the user's own code is.
-PUBLIC = ("learn", "cli", "interop", "scale")
+PUBLIC = ("learn", "interop", "scale")
 
 
 @lru_cache(maxsize=4096)
