@@ -145,7 +145,7 @@ def rounding_room(values: dict[Node, Any]) -> float:
     inexact = [a for a in numbers if a.dtype.kind in "fc" and a.size]
     if not inexact:
         return 0.0
-    largest = max(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)) for a in inexact)
+    largest = max(float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a))) for a in inexact)
     coarsest = max(float(np.finfo(a.dtype).eps) for a in inexact)
     # Squares of such numbers overflow, or do not, by the order in which they are computed.
     wide = max(float(np.sqrt(np.finfo(a.dtype).max)) for a in inexact)
