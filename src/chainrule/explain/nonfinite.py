@@ -121,7 +121,7 @@ def find_nonfinite(f: Callable[..., Any], *args: Any, **kwargs: Any) -> NonFinit
 
 
 def _finite_another_way(f: Callable[..., Any], args: Any, kwargs: Any) -> bool:
-    """Whether the gradient, recorded on the way back, is finite; raises where that fails too."""
+    """Whether the gradient of the reverse pass is finite; raises where that fails too."""
     flat, point, _ = on_arrays(lambda *given: f(*given, **kwargs), args)
     values, pullback = vjp(flat, *point)
     ones = tuple(np.ones_like(v) for v in values)
