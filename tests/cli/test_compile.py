@@ -46,7 +46,7 @@ def test_functions_of_the_user_s(run, model):
         "compile", f"{model}:loss", "W=[[1,2],[3,4]]", "x=[0.1,0.2]", "n=2", "--wrt", "W"
     )
     assert status == 0
-    assert out.startswith("loss, path 0: ")
+    assert out.startswith("loss, branch 0: ")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`chainrule demo`: its parts, in order."""
+"""`chainrule demo` and `demo_training`: their parts, in order."""
 
 import json
 import re

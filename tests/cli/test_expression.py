@@ -1,4 +1,4 @@
-"""The grammar: formulas are what Python makes of the same text."""
+"""The grammar: formulas are what Python makes of the same text, or an error at its column."""
 
 import random
 
@@ -80,7 +80,8 @@ def test_random_formulas_are_what_python_makes_of_them():
 
 def test_what_is_read_is_known_by_its_place():
     formula = parsed("sin(x) + (w := y) * w")
-    assert {n: t.start for n, t in formula.names.items()} == {"x": 4, "y": 15, "w": 20}
+    starts = {name: formula.place(node)[0] for name, node in formula.names.items()}
+    assert starts == {"x": 4, "y": 15, "w": 20}
     assert list(formula.called) == ["sin"]
     assert list(formula.assigned) == ["w"]
 
@@ -99,3 +100,61 @@ def test_indices(text, index):
     x = np.arange(12.0).reshape(4, 3)
     expected = x[x > 2] if isinstance(index, str) else x[index]
     np.testing.assert_array_equal(function_of(text, ["x"])(x), expected)
+
+
+# ---- numbers, and what is refused ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1", 1), ("1.", 1.0), (".5", 0.5), ("1e3", 1000.0), ("1_000", 1000), ("2j", 2j), ("0", 0),
+        ("007", 7), ("0_7", 7), ("00", 0), ("-1.5e-3", -1.5e-3), ("1if 2else 3", 1),
+        ("\t1 +\r\n2\n", 3), (str(2**63 - 1), 2**63 - 1), (str(2**63), 2.0**63),
+    ],
+)  # fmt: skip
+def test_numbers(text, value):
+    found = ours(text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "start"),
+    [
+        ("x.y", "attributes", 1),
+        ("x $y", "shell variables", 2),
+        ("x^2", "write x**2", 1),
+        ("!x", "write not", 0),
+        ("x # y", "comments", 2),
+        ("'a\\n'", "text of several lines, or with a backslash", 0),
+        ("'" + "a" * 300 + "'", "text of several lines", 0),
+        ("f'{x}'", "stands where an operator", 1),
+        ("'\ud800'", "U+D800", 0),
+        ("1__0", "invalid decimal literal", 0),
+        ("9" * 4300 + "9", "too large for floating point", 0),
+        ("x <<1", "shifts", 2),
+        ("while x", "a formula has no while", 0),
+        ("x not in y", "a formula has no in", 6),
+        ("a + _b", "a formula has no _b", 4),
+        ("x\u200b", "U+200B", 1),
+        ("x + not y", "'not' stands where a number, a name or '(' should be", 4),
+        ("  x[1:2:3:4]", "':' stands where an operator", 7),
+        ("x if y if z else 1", "'if' stands where 'else' should be", 7),
+        ("sin(x y)", "'y' stands where an operator", 6),
+        ("0x10", "'x10' stands where an operator", 1),
+        ("x)", "unmatched ')'", 1),
+        ("(z, ) + (y", "'(' is never closed", 8),
+        ("sum(...)", "'...' stands where a number", 4),
+        ("[...]", "'...' stands where a number", 1),
+        ("sin(*x)", "a formula has no * before an argument", 4),
+        ("sin(**x)", "a formula has no * before an argument", 4),
+        ("é + foo", "foo has no value", 4),
+        ("é + 𝑥", "𝑥 has no value", 4),
+    ],
+)
+def test_what_no_formula_has(text, says, start):
+    with pytest.raises(InputError) as caught:
+        function_of(parsed(text, 5000).text, ["x", "y", "z", "é"])
+    assert says in str(caught.value)
+    assert caught.value.start == start

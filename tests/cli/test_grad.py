@@ -1,4 +1,4 @@
-"""`chainrule grad`: the table, the check, JSON, and a wrong gradient."""
+"""`chainrule grad`: the table, the check, JSON, a wrong gradient; and `nodes`, which it shows."""
 
 import json
 

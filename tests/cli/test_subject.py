@@ -41,6 +41,7 @@ def gradient(run, *words):
         ("x=(1,2)", "is not a number or a list of numbers"),
         ("x=None", "is not a number or a list of numbers"),
         ("x=" + "[" * 5000, "more than 100 levels"),
+        ("x=" + "1+" * 50_000 + "1", "too many operations in a row"),
         ("x=" + "1" * 2_000_000, "x: 2,000,000 characters"),
         ("a" * 5000, "write a value as name=number, not 'aaa"),
     ],

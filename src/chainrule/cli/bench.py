@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         start = perf_counter()
         fast(*subject.values)
         compiling = perf_counter() - start
-        ways = {"value": f, "value_and_grad": both, "compiled": fast}
+        ways: dict[str, Callable[..., Any]] = {"value": f, "value_and_grad": both, "compiled": fast}
         difference = _difference(both(*subject.values), fast(*subject.values))
         calls = {name: _call(way, subject.values) for name, way in ways.items()}
         rounds, times = _measured(calls, options.seconds)

@@ -50,7 +50,8 @@ def words_by_command() -> dict[str, Words]:
 
     found = {}
     for name, command in COMMANDS.items():
-        options, choices = [], []
+        options: list[Option] = []
+        choices: list[str] = []
         for action in parser_of(command)._actions:
             words = tuple(map(str, action.choices or ()))
             if action.option_strings:
@@ -133,8 +134,8 @@ def _fish_lines(commands: dict[str, Words]) -> Iterator[str]:
     start = "complete -c chainrule"
     for name, words in commands.items():
         yield f"{start} -f -n __fish_use_subcommand -a {name} -d {_quoted(words.does)}"
-    for option in ("help", "version"):
-        yield f"{start} -n __fish_use_subcommand -l {option}"
+    for name in ("help", "version"):
+        yield f"{start} -n __fish_use_subcommand -l {name}"
     for name, words in commands.items():
         here = f"{start} -n '__fish_seen_subcommand_from {name}'"
         for option in words.options:

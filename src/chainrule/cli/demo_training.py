@@ -18,6 +18,7 @@ def training_parts(folder: Path) -> Iterator[str]:
     """Check, train, measure, explain, draw; what is drawn goes into the folder."""
     import chainrule as cr
     from chainrule import learn
+    from chainrule.explain.explanation import explain
 
     def scores(p: Any, x: Any) -> Any:
         return learn.linear(p["output"], np.maximum(learn.linear(p["hidden"], x), 0.0))
@@ -52,7 +53,7 @@ def training_parts(folder: Path) -> Iterator[str]:
     yield f"\n    {found:.1%} of {len(test)} digits that it has not seen are told right"
     yield "\nWhy the gradient of one weight is what it is, for one example of softmax regression:\n"
     one = _softmax_loss(test.x[0, 20:28], int(test.y[0]))
-    said = str(cr.explain(one, *START, wrt="W"))
+    said = str(explain(one, *START, wrt="W"))
     yield "\n".join(f"    {line}" for line in said.splitlines())
     yield from _drawn(folder, trained, one)
 

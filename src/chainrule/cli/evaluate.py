@@ -1,41 +1,33 @@
-"""A parsed formula as a function: its instructions, run on numbers, arrays or Variables."""
+"""A formula as a function: its tree, walked with numbers, arrays or Variables."""
 
 from __future__ import annotations
 
+import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from difflib import get_close_matches
-from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
 
 import chainrule.numpy as cnp
-from chainrule.cli.expression import Formula, Instruction, parsed
+from chainrule.cli.expression import BINARY, UNARY, Formula, parsed
 from chainrule.cli.mistake import InputError
-from chainrule.cli.tokens import Token
 from chainrule.core.node import StoredLine
 from chainrule.core.op import OPS, Op
 from chainrule.core.spec import Spec
+from chainrule.errors import ChainruleError
 from chainrule.record.protocol import op_of
 from chainrule.record.state import current, recording
 
 CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan}
 NUMBERS = (int, float, complex)
-EXACT = 2.0**63  # from here on whole numbers are computed in floating point
-MOST = 10**6  # numbers a value in a formula may hold, unless those given are larger
+EXACT = 2**63  # from here on whole numbers are computed in floating point
+MAX_NUMBERS = 10**6  # that a value in a formula holds, unless those given are larger
 FAILURES = (ArithmeticError, TypeError, ValueError, LookupError, MemoryError, AttributeError)
-BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "//": operator.floordiv, "%": operator.mod, "@": operator.matmul, "**": operator.pow,
-    "&": operator.and_, "|": operator.or_,
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-    "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
-UNARY: dict[str, Callable[[Any], Any]] = {
-    "-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_,
-}  # fmt: skip
+Steps = Generator[ast.expr, Any, Any]  # asks for the values of parts, returns that of the whole
 
 
 class Part(StoredLine):
@@ -60,21 +52,21 @@ def function_of(text: str, names: Sequence[str]) -> Callable[..., Any]:
 
     def f(*values: Any) -> Any:
         given = dict(zip(names, values, strict=True))
-        return Machine(formula, functions, given, parts).run()
+        size = sum(value.size for value in values if _is_array(value))
+        known, limit = {**CONSTANTS, **given}, max(MAX_NUMBERS, 4 * size)
+        return _Evaluation(formula, functions, known, parts, limit).run()
 
-    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    f.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # names the leaves
     return f
 
 
-def number_of(text: str, longest: int) -> Any:
+def number_of(text: str, limit: int) -> Any:
     """What a text of numbers, lists and operators comes to; names other than pi, e … have none."""
-    formula = parsed(text, longest)
+    formula = parsed(text, limit)
     functions = _functions(formula, ())
-    for name, token in formula.names.items():
+    for name, node in formula.names.items():
         if name not in CONSTANTS and name not in formula.assigned:
-            raise _wrong(formula, f"{name} is not a number", token)
-    return Machine(formula, functions, {}, _parts(formula)).run()
+            raise formula.mistake(f"{name} is not a number", node)
+    return _Evaluation(formula, functions, {**CONSTANTS}, {}).run()
 
 
 def function_named(name: str) -> Any:
@@ -89,27 +81,27 @@ def function_named(name: str) -> Any:
 
 def _functions(formula: Formula, names: Sequence[str]) -> dict[str, Any]:
     found = {}
-    for name, token in formula.called.items():
+    for name, node in formula.called.items():
         if name in names or name in formula.assigned:
-            raise _wrong(formula, f"{name} is a value, not a function; write {name} * (…)", token)
+            raise formula.mistake(f"{name} is a value, not a function; write {name} * (…)", node)
         found[name] = function_named(name)
         if found[name] is None:
-            raise _wrong(formula, f"{name} is no known function{_nearest(name, OPS)}", token)
+            raise formula.mistake(f"{name} is no known function{_nearest(name, OPS)}", node)
     return found
 
 
 def _check_names(formula: Formula, names: Sequence[str]) -> None:
-    for name, token in formula.assigned.items():
+    for name, node in formula.assigned.items():
         if name in names or name in CONSTANTS or function_named(name) is not None:
-            raise _wrong(formula, f"{name} has a meaning already; choose another name", token)
+            raise formula.mistake(f"{name} has a meaning already; choose another name", node)
     known = {*names, *formula.assigned, *CONSTANTS}
-    for name, token in formula.names.items():
+    for name, node in formula.names.items():
         if name in known:
             continue
         if function_named(name) is not None:
-            raise _wrong(formula, f"{name} is a function; write {name}(…)", token)
+            raise formula.mistake(f"{name} is a function; write {name}(…)", node)
         near = _nearest(name, known) or f"; give it one: {name}=1.5"
-        raise _wrong(formula, f"{name} has no value{near}", token)
+        raise formula.mistake(f"{name} has no value{near}", node)
 
 
 def _nearest(name: str, known: Any) -> str:
@@ -117,156 +109,154 @@ def _nearest(name: str, known: Any) -> str:
     return f"; did you mean {found[0]}?" if found else ""
 
 
-def _wrong(formula: Formula, message: str, token: Token) -> InputError:
-    return InputError(message, formula.text, token.start, token.end)
+def _parts(formula: Formula) -> dict[ast.expr, Part]:
+    """What each node of the tree is shown as: its text, under the name it is assigned to."""
+    nodes = list(ast.walk(formula.tree))
+    named = {n.value: formula.source(n.target) for n in nodes if isinstance(n, ast.NamedExpr)}
+    return {
+        node: Part(formula.source(node), formula.place(node)[0], named.get(node))
+        for node in nodes
+        if isinstance(node, ast.expr)
+    }
 
 
-def _parts(formula: Formula) -> list[Part]:
-    """What each instruction is shown as: its text, under the name it is assigned to."""
-    after = (*formula.code[1:], None)
-    return [
-        Part(
-            formula.text[i.start : i.end],
-            i.start,
-            next.argument if next is not None and next.action == "assign" else None,
-        )
-        for i, next in zip(formula.code, after, strict=True)
-    ]
+@dataclass(frozen=True)
+class _Evaluation:
+    """One walk over the tree, without recursion: a method asks for a part by yielding its node."""
 
-
-class Machine:
-    """One evaluation: a stack of values, and a place in the code."""
-
-    def __init__(
-        self,
-        formula: Formula,
-        functions: Mapping[str, Any],
-        given: Mapping[str, Any],
-        parts: Sequence[Part],
-    ):
-        self.formula, self.functions, self.parts = formula, functions, parts
-        self.names = {**CONSTANTS, **given}
-        self.most = max(MOST, 4 * sum(v.size for v in given.values() if _is_array(v)))
-        self.stack: list[Any] = []
-        self.at = 0
+    formula: Formula
+    functions: Mapping[str, Any]
+    names: dict[str, Any]
+    parts: Mapping[ast.expr, Part]
+    limit: int = MAX_NUMBERS
 
     def run(self) -> Any:
-        code = self.formula.code
+        node, value = self.formula.tree, None
+        waiting = [(node, self._whole())]
         with np.errstate(all="ignore"):  # an infinity or a NaN is there to be seen
-            while self.at < len(code):
-                instruction = code[self.at]
+            while waiting:
+                node, steps = waiting[-1]
                 try:
-                    with self._named():
-                        getattr(self, instruction.action)(instruction.argument)
+                    with self._named(node):
+                        node = steps.send(value)
+                    if isinstance(node, (ast.Constant, ast.Name)):
+                        value = self._leaf(node)
+                    else:
+                        waiting.append((node, STEPS[type(node)](self, node)))
+                        value = None
+                except StopIteration as done:
+                    value = done.value
+                    waiting.pop()
                 except FAILURES as error:
-                    raise self._blamed(error, instruction) from None
-                self.at += 1
-        return self.stack.pop()
+                    raise self._blamed(error, node) from None
+        return value
 
-    def _named(self) -> Any:
+    def _whole(self) -> Steps:
+        return (yield self.formula.tree)
+
+    def _leaf(self, node: ast.Constant | ast.Name) -> Any:
+        """A name's value, or a number, which is floating-point if too large to be an index."""
+        if isinstance(node, ast.Constant):
+            value = node.value
+            return float(value) if isinstance(value, int) and value >= EXACT else value
+        name = self.formula.source(node)
+        if name not in self.names:
+            raise InputError(f"{name} is used before (… := …) gives it a value")
+        return self.names[name]
+
+    def _named(self, node: ast.expr) -> Any:
         """While nodes are kept to be shown, each knows its part of the formula."""
         shown = current.get().tracing is not None
-        return recording(line=(self.parts[self.at], 0)) if shown else nullcontext()
+        return recording(line=(self.parts[node], 0)) if shown else nullcontext()
 
-    def _blamed(self, error: Exception, instruction: Instruction) -> Exception:
+    def _blamed(self, error: Exception, node: ast.expr) -> InputError:
         """The error, with the columns it comes from."""
-        if isinstance(error, InputError) and error.start is not None:
-            return error
         said = (str(error) or type(error).__name__).splitlines()[0]
         if isinstance(error, OverflowError):
             said = "a number too large for floating point"
-        return InputError(said, self.formula.text, instruction.start, instruction.end)
+        return self.formula.mistake(said, node)
 
-    def _popped(self, count: int) -> list[Any]:
-        if not count:
-            return []
-        found = self.stack[-count:]
-        del self.stack[-count:]
-        return found
-
-    def _push(self, value: Any) -> None:
+    def _bounded(self, value: Any) -> Any:
         if _is_array(value):
             self._check_size(value.size)
-        self.stack.append(value)
+        return value
 
     def _check_size(self, size: int) -> None:
-        if size > self.most:
-            raise InputError(f"{size:,} numbers, where {self.most:,} may be held")
+        if size > self.limit:
+            raise InputError(f"{size:,} numbers, where {self.limit:,} may be held")
 
-    # -- one method per action -----------------------------------------------------------------
+    # -- one method per kind of node -----------------------------------------------------------
 
-    def constant(self, value: Any) -> None:
-        self.stack.append(value)
+    def assign(self, node: ast.NamedExpr) -> Steps:
+        value = self.names[self.formula.source(node.target)] = yield node.value
+        return value
 
-    def name(self, name: str) -> None:
-        if name not in self.names:
-            raise InputError(f"{name} is used before (… := …) gives it a value")
-        self.stack.append(self.names[name])
+    def unary(self, node: ast.UnaryOp) -> Steps:
+        return self._bounded(UNARY[type(node.op)](_operand((yield node.operand))))
 
-    def assign(self, name: str) -> None:
-        self.names[name] = self.stack[-1]
-
-    def unary(self, sign: str) -> None:
-        self._push(UNARY[sign](_operand(self.stack.pop())))
-
-    def binary(self, sign: str) -> None:
-        x, y = map(_operand, self._popped(2))
-        compute = BINARY[sign]
+    def binary(self, node: ast.BinOp | ast.Compare) -> Steps:
+        sign: ast.AST = node.op if isinstance(node, ast.BinOp) else node.ops[0]
+        right = node.right if isinstance(node, ast.BinOp) else node.comparators[0]
+        x, y = (yield node.left), (yield right)
+        x, y, compute = _operand(x), _operand(y), BINARY[type(sign)]
         if isinstance(x, NUMBERS) and isinstance(y, NUMBERS):
-            self._push(_exact(compute, x, y))
-        else:
-            self._push(compute(x, y))
+            return _exact(compute, x, y)
+        return self._bounded(compute(x, y))
 
-    def make_list(self, count: int) -> None:
-        self.stack.append(self._popped(count))
+    def logical(self, node: ast.BoolOp) -> Steps:
+        *parts, last = node.values
+        for part in parts:
+            value = yield part
+            if bool(value) is isinstance(node.op, ast.Or):
+                return value
+        return (yield last)
 
-    def make_tuple(self, count: int) -> None:
-        self.stack.append(tuple(self._popped(count)))
+    def choice(self, node: ast.IfExp) -> Steps:
+        return (yield node.body if (yield node.test) else node.orelse)
 
-    def make_slice(self, given: tuple[bool, ...]) -> None:
-        values = iter(self._popped(sum(given)))
-        self.stack.append(slice(*(next(values) if present else None for present in given)))
+    def sequence(self, node: ast.List | ast.Tuple) -> Steps:
+        values = []
+        for part in node.elts:
+            values.append((yield part))
+        return values if isinstance(node, ast.List) else tuple(values)
 
-    def index(self, _: None) -> None:
-        x, index = self._popped(2)
-        self._push(x[index] if isinstance(x, tuple) else _operand(x)[index])
+    def slice(self, node: ast.Slice) -> Steps:
+        bounds = []
+        for part in (node.lower, node.upper, node.step):
+            bounds.append((yield part) if part else None)
+        return slice(*bounds)
 
-    def call(self, what: tuple[str, int, tuple[str, ...]]) -> None:
-        name, count, keywords = what
-        named = dict(zip(keywords, map(self._setting, self._popped(len(keywords))), strict=True))
-        given = [self._setting(value) for value in self._popped(count)]
-        self._check_size(_foreseen(self.functions[name], given, named))
-        found = self.functions[name](*given, **named)
+    def index(self, node: ast.Subscript) -> Steps:
+        x, index = (yield node.value), (yield node.slice)
+        return self._bounded(x[index] if isinstance(x, tuple) else _operand(x)[index])
+
+    def call(self, node: ast.Call) -> Steps:
+        name = self.formula.source(node.func)
+        function, given, named = self.functions[name], [], {}
+        for part in node.args:
+            given.append(self._setting((yield part)))
+        for keyword in node.keywords:
+            named[str(keyword.arg)] = self._setting((yield keyword.value))
+        self._check_size(_foreseen(function, given, named))
+        found = function(*given, **named)
         if not (_is_array(found) or isinstance(found, (tuple, list, *NUMBERS))):
             raise InputError(f"{name} gives no number")
-        self._push(found)
+        return self._bounded(found)
 
     def _setting(self, value: Any) -> Any:
         """An argument; a whole number too large to be a size is made none: repeat(x, 10**9)."""
         if isinstance(value, tuple):
             return tuple(map(self._setting, value))
-        return float(value) if type(value) is int and abs(value) > self.most else value
+        return float(value) if type(value) is int and abs(value) > self.limit else value
 
-    # -- choices -------------------------------------------------------------------------------
 
-    def jump(self, by: int) -> None:
-        self.at += by
-
-    def jump_unless(self, by: int) -> None:
-        if not self.stack.pop():
-            self.at += by
-
-    def jump_unless_or_drop(self, by: int) -> None:
-        if self.stack[-1]:
-            self.stack.pop()
-        else:
-            self.at += by
-
-    def jump_if_or_drop(self, by: int) -> None:
-        if self.stack[-1]:
-            self.at += by
-        else:
-            self.stack.pop()
+STEPS: dict[type[ast.expr], Callable[[_Evaluation, Any], Steps]] = {
+    ast.NamedExpr: _Evaluation.assign, ast.UnaryOp: _Evaluation.unary,
+    ast.BinOp: _Evaluation.binary, ast.Compare: _Evaluation.binary,
+    ast.BoolOp: _Evaluation.logical, ast.IfExp: _Evaluation.choice,
+    ast.List: _Evaluation.sequence, ast.Tuple: _Evaluation.sequence,
+    ast.Slice: _Evaluation.slice, ast.Subscript: _Evaluation.index, ast.Call: _Evaluation.call,
+}  # fmt: skip
 
 
 def _foreseen(function: Any, args: Sequence[Any], named: Mapping[str, Any]) -> int:
@@ -278,7 +268,7 @@ def _foreseen(function: Any, args: Sequence[Any], named: Mapping[str, Any]) -> i
         specs = [Spec(a.shape, a.dtype) if _is_array(a) else a for a in inputs]
         found = function.spec(*specs, **attrs)
         return found.size if isinstance(found, Spec) else sum(part.size for part in found)
-    except Exception:  # noqa: BLE001 - the op itself says best what is wrong
+    except (*FAILURES, ChainruleError):  # the op itself says best what is wrong
         return 0
 
 

@@ -1,296 +1,242 @@
-"""A formula typed on the command line, parsed into a list of instructions for a stack.
+"""A formula typed on the command line: Python's parser reads it, a whitelist judges its tree.
 
-    choice    = operation ["if" operation "else" choice]
-    operation = atoms joined by or, and, not, comparisons, | & + - * / // % @ - + ~ **, the last
-                binding most tightly, as in Python
-    atom      = number | string | name | name "(" choice, …, name=choice, … ")" | "[" choice, … "]"
-                | "(" choice, … ")" | "(" name ":=" choice ")" | atom "[" index, … "]"
-    index     = choice | [choice] ":" [choice] [":" [choice]] | "..."
-
-No text is handed to Python: what is not in this grammar has no meaning.
+The tree is never compiled; `evaluate` walks it.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import ast
+import operator
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from typing import Any
 
 from chainrule.cli.mistake import InputError, printable
-from chainrule.cli.tokens import LONGEST, OPERATORS, WORDS, Token, tokens_of
 
-DEEPEST = 100  # parentheses, minus signs and powers inside one another
-COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-# How tightly each binds, as its left neighbour sees it; ** binds to the right.
-BINARY = {
-    "or": 1, "and": 2, **dict.fromkeys(COMPARISONS, 4), "|": 5, "&": 6, "+": 7, "-": 7,
-    "*": 8, "/": 8, "//": 8, "%": 8, "@": 8, "**": 10,
+MAX_CHARACTERS = 4096
+MAX_LEVELS = 100  # parentheses, minus signs and powers inside one another
+COMPARISONS = ("<=", ">=", "==", "!=", "<", ">")
+LOOSE = frozenset({*COMPARISONS, *"+-*/%@|&,:", "//", "and", "or"})  # they end a row of powers
+OPERATORS = frozenset({"and", "or", "not", "if", "else"})
+KEYWORDS = OPERATORS | {"True", "False", "None"}
+PATTERN = re.compile(
+    r"(?P<space>[ \t\r\n]+)"
+    r"|(?P<number>(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?[jJ]?)"
+    r"|(?P<name>[^\W\d]\w*)"
+    r"|(?P<string>'[^'\\\n]{0,200}'|\"[^\"\\\n]{0,200}\")"
+    r"|(?P<sign>\*\*|//|[<>=!:]=|\.\.\.|<(?!<)|>(?!>)|[-+*/%@()\[\],:=&|~])"
+    r"|(?P<other>.)",
+    re.DOTALL,
+)
+NOT_HERE = {
+    ".": "attributes: apply a function, as in sum(x)",
+    "{": "sets or mappings",
+    ";": "statements",
+    "<": "shifts",
+    ">": "shifts",
+    "'": "text of several lines, or with a backslash",
+    '"': "text of several lines, or with a backslash",
+    "#": "comments",
+    "`": "backquotes",
+    "$": "shell variables: put the formula in single quotes",
+    "!": "!: write not, or ~ for an array",
+    "^": "^: write x**2 for a power",
+}
+BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+    ast.MatMult: operator.matmul, ast.Pow: operator.pow,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne,
 }  # fmt: skip
-PREFIXES = {"not": 3, "-": 9, "+": 9, "~": 9}
-JUMPS = {"or": "jump_if_or_drop", "and": "jump_unless_or_drop"}
+UNARY: dict[type[ast.AST], Callable[[Any], Any]] = {
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+}  # fmt: skip
+NODES = frozenset({
+    *BINARY, *UNARY, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.And, ast.Or, ast.IfExp,
+    ast.Constant, ast.Name, ast.NamedExpr, ast.Load, ast.Store, ast.List, ast.Tuple, ast.Call,
+    ast.keyword, ast.Subscript, ast.Slice,
+})  # fmt: skip
+NO_OPERATOR = "stands where an operator or the end should be"
+NO_OPERAND = "stands where a number, a name or '(' should be"
+NAME_IT = "give a part a name, as in (w := x * x) * sin(w)"
 
 
-class Instruction(NamedTuple):
-    """One step of a formula: what to do, with what, and the columns it stands in.
-
-    `action` names a method of `evaluate.Machine`; jumps are relative, so that code can be moved.
-    """
-
-    action: str
-    argument: Any
-    start: int
-    end: int
-
-
-class Formula(NamedTuple):
-    """A formula as it was typed, what to do, and the names that are read and assigned, by place."""
+@dataclass(frozen=True)
+class Formula:
+    """A formula as it was typed, its tree, and where each name first stands, by what it is for."""
 
     text: str
-    code: tuple[Instruction, ...]
-    names: dict[str, Token]
-    called: dict[str, Token]
-    assigned: dict[str, Token]
+    tree: ast.expr
+    names: dict[str, ast.Name] = field(default_factory=dict)
+    called: dict[str, ast.Name] = field(default_factory=dict)
+    assigned: dict[str, ast.Name] = field(default_factory=dict)
+
+    def place(self, node: ast.expr | ast.keyword) -> tuple[int, int]:
+        """The columns of a node, which Python counts in bytes."""
+        start, end = node.col_offset, node.end_col_offset or 0
+        if self.text.isascii():
+            return start, end
+        written = self.text.encode()
+        return len(written[:start].decode()), len(written[:end].decode())
+
+    def source(self, node: ast.expr) -> str:
+        """The text of a node; of a name as it was typed, where Python normalises letters."""
+        start, end = self.place(node)
+        return self.text[start:end]
+
+    def mistake(self, message: str, node: ast.expr | ast.keyword) -> InputError:
+        return InputError(message, self.text, *self.place(node))
 
 
-def parsed(text: str, longest: int = LONGEST) -> Formula:
-    """The instructions of a formula, or a `InputError` that names the column."""
-    parser = _Parser(text, tokens_of(text, longest))
-    parser.choice()
-    if parser.token.kind != "end":
-        raise parser.unexpected("an operator or the end")
-    return Formula(text, tuple(parser.code), parser.names, parser.called, parser.assigned)
+def parsed(text: str, limit: int = MAX_CHARACTERS) -> Formula:
+    """The tree of a formula, or an `InputError` that names the column."""
+    if len(text) > limit:
+        raise InputError(
+            f"{len(text):,} characters, of which {limit:,} are read; "
+            "write a function in a file, or the numbers (name=@file)"
+        )
+    text = text.strip(" \t\r\n")
+    source = _source(text)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python asks for a space in 1if x
+            tree = ast.parse(source, mode="eval").body
+    except SyntaxError as error:
+        raise _misplaced(text, error) from None
+    except (RecursionError, MemoryError):
+        raise InputError(f"too many operations in a row; {NAME_IT}") from None
+    formula = Formula(text, tree)
+    _check_nodes(formula)
+    return formula
 
 
-class _Parser:
-    """Goes through the tokens once and writes instructions."""
+# -- the pieces ------------------------------------------------------------------------------------
 
-    def __init__(self, text: str, tokens: list[Token]):
-        self.text, self.tokens, self.at, self.depth = text, tokens, 0, 0
-        self.code: list[Instruction] = []
-        self.names: dict[str, Token] = {}
-        self.called: dict[str, Token] = {}
-        self.assigned: dict[str, Token] = {}
 
-    # -- tokens --------------------------------------------------------------------------------
+def _pieces(text: str) -> Iterator[re.Match[str]]:
+    """Numbers, names, strings and signs; what no formula has is refused by name."""
+    for piece in PATTERN.finditer(text):
+        word, what = piece[0], ""
+        if piece.lastgroup == "other" or not (word.isprintable() or word.isspace()):
+            bad = next((c for c in word if not c.isprintable()), word)
+            named = repr(bad) if bad.isprintable() else f"U+{ord(bad):04X}"
+            what = NOT_HERE.get(bad, f"character {named}")
+        elif piece.lastgroup == "name" and word not in KEYWORDS:
+            refused = word.startswith("_") or iskeyword(word) or not word.isidentifier()
+            what = word if refused else ""
+        if what:
+            raise InputError(f"a formula has no {what}", text, *piece.span())
+        if piece.lastgroup != "space":
+            yield piece
 
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.at]
 
-    def next(self) -> Token:
-        self.at += 1
-        return self.tokens[self.at - 1]
+def _source(text: str) -> str:
+    """The text as Python reads it: on one line, of bounded depth, 007 as 7."""
+    source, levels, ended = [" "] * len(text), [0], False
+    for piece in _pieces(text):
+        word = piece[0]
+        if ended and _starts(piece):  # 0x10 and f'{x}' too, which Python would take
+            raise InputError(f"{printable(word)!r} {NO_OPERATOR}", text, *piece.span())
+        if word in ("(", "["):
+            levels.append(levels[-1] + 1)
+        elif word in (")", "]"):
+            levels = levels[:-1] or levels
+        elif word in ("**", "else", "not") or (word in ("-", "+", "~") and not ended):
+            levels[-1] += 1
+        elif word in LOOSE:
+            levels[-1] = levels[-2] + 1 if len(levels) > 1 else 0
+        if levels[-1] >= MAX_LEVELS:
+            message = f"more than {MAX_LEVELS} levels inside one another; {NAME_IT}"
+            raise InputError(message, text, *piece.span())
+        if word[0] == "0" and word.replace("_", "").isdigit():
+            word = (word.lstrip("0_") or "0").ljust(len(word))
+        source[piece.start() : piece.end()] = word
+        ended = _ends(piece)
+    return "".join(source)
 
-    def sees(self, *values: str) -> bool:
-        return self.token.kind in ("sign", "name") and self.token.value in values
 
-    def takes(self, value: str) -> bool:
-        if not self.sees(value):
-            return False
-        self.at += 1
-        return True
+def _starts(piece: re.Match[str]) -> bool:
+    """Whether this is a number, a name or a string."""
+    return piece.lastgroup != "sign" and piece[0] not in OPERATORS
 
-    def closes(self, value: str, opened: Token) -> None:
-        if self.takes(value):
-            return
-        if self.token.kind == "end":
-            raise self.mistake(f"'{opened.value}' is never closed", opened)
-        raise self.unexpected(f"'{value}'")
 
-    def unexpected(self, wanted: str) -> InputError:
-        token = self.token
-        if token.kind == "end":
-            return self.mistake(f"the formula ends where {wanted} should be", token)
-        word = printable(self.text[token.start : token.end])
-        return self.mistake(f"{word!r} stands where {wanted} should be", token)
+def _ends(piece: re.Match[str]) -> bool:
+    """Whether a number, a name, a string or what stands in brackets may end with this."""
+    return piece[0] in (")", "]") or _starts(piece)
 
-    def mistake(self, message: str, token: Token) -> InputError:
-        return InputError(message, self.text, token.start, token.end)
 
-    def write(self, action: str, argument: Any, start: int) -> None:
-        self.code.append(Instruction(action, argument, start, self.tokens[self.at - 1].end))
+def _misplaced(text: str, error: SyntaxError) -> InputError:
+    """Python's error, its commonest ones in words that say what to write."""
+    said, no_else = error.msg, error.msg.startswith("expected 'else'")
+    after = error.end_offset if no_else else error.offset
+    at = after - 1 if after else len(text)
+    pieces = list(_pieces(text))
+    before = [piece for piece in pieces if piece.end() <= at]
+    here = pieces[len(before)] if len(before) < len(pieces) else None
+    start, end = here.span() if here else (len(text), len(text))
+    if said.startswith("positional argument follows"):  # Python points behind it
+        message, (start, end) = "a value without a name after one with a name", before[-1].span()
+    elif before and here and before[-1][0] + here[0] == "[]":
+        message, (start, end) = "an index is missing", before[-1].span()
+    elif no_else or said == "invalid syntax":
+        wanted = NO_OPERATOR if before and _ends(before[-1]) else NO_OPERAND
+        wanted = "stands where 'else' should be" if no_else else wanted
+        message = f"{printable(here[0])!r} {wanted}" if here else f"the formula {wanted}"
+        message = message.replace("formula stands", "formula ends")
+    elif said.startswith("Exceeds the limit"):  # of digits
+        message = "a number too large for floating point"
+        start, end = max(pieces, key=lambda piece: len(piece[0])).span()
+    elif said.startswith("closing parenthesis") and here:
+        message = f"'{here[0]}' stands where '{']' if here[0] == ')' else ')'}' should be"
+    else:
+        message, end = said.replace("was never", "is never"), max(end, (error.end_offset or 0) - 1)
+    return InputError(message, text, start, end)
 
-    def deeper(self) -> None:
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise self.mistake(
-                f"more than {DEEPEST} levels inside one another; give a part a name, as in "
-                "(w := x * x) * sin(w)",
-                self.token,
-            )
 
-    # -- the grammar ---------------------------------------------------------------------------
+# -- the tree --------------------------------------------------------------------------------------
 
-    def choice(self) -> None:
-        """`a if condition else b`: the condition is written first, and jumps over one of both."""
-        self.deeper()
-        first, start = len(self.code), self.token.start
-        self.operation()
-        if self.takes("if"):
-            chosen = self.code[first:]
-            del self.code[first:]
-            self.operation()
-            if not self.takes("else"):
-                raise self.unexpected("'else'")
-            self.write("jump_unless", len(chosen) + 1, start)
-            self.code += chosen
-            place = len(self.code)
-            self.write("jump", 0, start)
-            self.choice()
-            self._land(place)
-        self.depth -= 1
 
-    def _land(self, place: int) -> None:
-        """Let the jump at this place lead to where the code ends now."""
-        jump = self.code[place]
-        self.code[place] = jump._replace(argument=len(self.code) - place - 1)
+def _check_nodes(formula: Formula) -> None:
+    """Refuse every node that is not allowed; note the names in the order of the text."""
+    nodes: list[ast.AST] = [formula.tree]
+    called, entries = set(), set()
+    for node in nodes:  # the list grows on the way
+        if isinstance(node, ast.Starred) or (isinstance(node, ast.keyword) and node.arg is None):
+            raise formula.mistake("a formula has no * before an argument", node)
+        if type(node) not in NODES:
+            raise InputError(f"a formula has no {type(node).__name__}")
+        if isinstance(node, ast.Call):
+            called.add(_callee(formula, node))
+        elif isinstance(node, ast.Compare) and len(node.ops) > 1:
+            _, end = formula.place(node.comparators[0])
+            signs = (p for p in _pieces(formula.text) if p.start() >= end and p[0] in COMPARISONS)
+            message = "comparisons are not chained; write (a < b) & (b < c)"
+            raise InputError(message, formula.text, *next(signs).span())
+        elif isinstance(node, ast.Subscript):
+            entries |= set(node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])
+        elif isinstance(node, ast.Constant) and node.value is ... and node not in entries:
+            raise formula.mistake(f"'...' {NO_OPERAND}", node)
+        nodes += ast.iter_child_nodes(node)
+    for name in sorted((n for n in nodes if isinstance(n, ast.Name)), key=lambda n: n.col_offset):
+        used = formula.called if name in called else formula.names
+        place = formula.assigned if isinstance(name.ctx, ast.Store) else used
+        place.setdefault(formula.source(name), name)
 
-    def operation(self, loosest: int = 0) -> None:
-        """Operands joined by signs that bind tighter than `loosest`."""
-        start = self.token.start
-        self.operand()
-        while self.token.kind in ("sign", "name") and self._binds() > loosest:
-            sign, place = self.next().value, len(self.code)
-            if sign in JUMPS:
-                self.write(JUMPS[sign], 0, start)
-            if sign == "**":  # 2 ** -x ** 3 is 2 ** (-(x ** 3))
-                self.deeper()
-                self.operation(BINARY[sign] - 1)
-                self.depth -= 1
-            else:
-                self.operation(BINARY[sign])
-            if sign in JUMPS:
-                self._land(place)
-                continue
-            self.write("binary", sign, start)
-            if sign in COMPARISONS and self.sees(*COMPARISONS):
-                raise self.mistake(
-                    "comparisons are not chained; write (a < b) & (b < c)", self.token
-                )
 
-    def _binds(self) -> int:
-        return BINARY.get(self.token.value, 0)
-
-    def operand(self) -> None:
-        """An atom, or a sign in front of what binds tighter."""
-        if not self.sees(*PREFIXES):
-            self.atom()
-            return
-        self.deeper()
-        token = self.next()
-        self.operation(PREFIXES[token.value])
-        self.write("unary", token.value, token.start)
-        self.depth -= 1
-
-    def atom(self) -> None:
-        token = self.token
-        if token.kind in ("number", "string"):
-            self.next()
-            self.write("constant", token.value, token.start)
-        elif token.kind == "name" and token.value in WORDS:
-            self.next()
-            self.write("constant", WORDS[token.value], token.start)
-        elif token.kind == "name" and token.value not in OPERATORS:
-            self.name()
-        elif self.sees("("):
-            self.parentheses()
-        elif self.sees("["):
-            self.next()
-            count, _ = self.listed("]")
-            self.closes("]", token)
-            self.write("make_list", count, token.start)
-        else:
-            raise self.unexpected("a number, a name or '('")
-        while self.sees("["):
-            self.index(token.start)
-        if self.sees("("):
-            raise self.mistake("only a function can be called", self.token)
-
-    def name(self) -> None:
-        token = self.next()
-        if not self.sees("("):
-            self.names.setdefault(token.value, token)
-            self.write("name", token.value, token.start)
-            return
-        self.called.setdefault(token.value, token)
-        opened = self.next()
-        count, keywords = self.listed(")", keywords=True)
-        self.closes(")", opened)
-        self.write("call", (token.value, count, keywords), token.start)
-
-    def parentheses(self) -> None:
-        """Grouping, a tuple, or a part that is given a name."""
-        opened = self.next()
-        if self.token.kind == "name" and self.tokens[self.at + 1].value == ":=":
-            named = self.next()
-            self.next()
-            self.choice()
-            self.closes(")", opened)
-            self.assigned.setdefault(named.value, named)
-            self.write("assign", named.value, named.start)
-            return
-        count, commas = 0, 0
-        while not self.sees(")"):
-            self.choice()
-            count += 1
-            if not self.takes(","):
-                break
-            commas += 1
-        self.closes(")", opened)
-        if commas or not count:
-            self.write("make_tuple", count, opened.start)
-
-    def listed(self, closing: str, keywords: bool = False) -> tuple[int, tuple[str, ...]]:
-        """Parts between commas; how many have no keyword, and the keywords of those that do."""
-        count, names = 0, []
-        while not self.sees(closing) and self.token.kind != "end":
-            if keywords and self.token.kind == "name" and self.tokens[self.at + 1].value == "=":
-                token = self.next()
-                self.next()
-                if token.value in names:
-                    raise self.mistake(f"{token.value} is given twice", token)
-                names.append(token.value)
-            elif names:
-                raise self.mistake("a value without a name after one with a name", self.token)
-            else:
-                count += 1
-            self.choice()
-            if not self.takes(","):
-                break
-        return count, tuple(names)
-
-    # -- indices -------------------------------------------------------------------------------
-
-    def index(self, start: int) -> None:
-        opened = self.next()
-        count, commas = 0, 0
-        while not self.sees("]"):
-            self.entry()
-            count += 1
-            if not self.takes(","):
-                break
-            commas += 1
-        self.closes("]", opened)
-        if not count:
-            raise self.mistake("an index is missing", opened)
-        if commas:
-            self.write("make_tuple", count, opened.start)
-        self.write("index", None, start)
-
-    def entry(self) -> None:
-        """One entry of an index: a number, an array, a slice or `...`."""
-        start = self.token.start
-        if self.takes("..."):
-            self.write("constant", ..., start)
-            return
-        given = []
-        for position in range(3):
-            present = not self.sees(":", ",", "]") and self.token.kind != "end"
-            if present:
-                self.choice()
-            given.append(present)
-            if position == 2 or not self.takes(":"):
-                break
-        if given == [True]:
-            return
-        if len(given) == 1:
-            raise self.unexpected("an index")
-        self.write("make_slice", tuple((*given, False)[:3]), start)
+def _callee(formula: Formula, call: ast.Call) -> ast.Name:
+    """The name of the function that is called, its arguments' names being different ones."""
+    if not isinstance(call.func, ast.Name):
+        opened = formula.text.index("(", formula.place(call.func)[1])
+        raise InputError("only a function can be called", formula.text, opened, opened + 1)
+    names = [keyword.arg for keyword in call.keywords]
+    for i, name in enumerate(names):
+        if name is not None and name in names[:i]:
+            start, _ = formula.place(call.keywords[i])
+            raise InputError(f"{name} is given twice", formula.text, start, start + len(name))
+    return call.func

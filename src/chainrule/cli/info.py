@@ -8,6 +8,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -85,8 +86,7 @@ def _processor() -> str:
 
 def _features() -> list[str]:
     """What the processor has of what numerical code uses, as NumPy finds it."""
-    from numpy._core._multiarray_umath import __cpu_features__ as found
-
+    found = import_module("numpy._core._multiarray_umath").__cpu_features__
     return [name for name, there in found.items() if there and name.startswith(FEATURES)]
 
 

@@ -76,7 +76,7 @@ def subject_of(options: argparse.Namespace) -> Iterator[Subject]:
             yield _subject(function, what, given, wrt, match is None)
     except (InputError, OSError):
         raise
-    except Exception as error:
+    except Exception as error:  # the user's function may raise anything
         if match is None:
             raise _in_formula(error, what) from None
         if isinstance(error, ChainruleError):
@@ -113,7 +113,7 @@ def _subject(
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.Signature([inspect.Parameter(name, kind) for name in names])
-    at.__signature__ = signature  # type: ignore[attr-defined]  # names the leaves
+    vars(at)["__signature__"] = signature  # names the leaves
     at.__name__ = "f" if formula else getattr(function, "__name__", "f")
     values = tuple(_as_floating(given[name]) for name in names)
     return Subject(at, shown, names, values, formula)

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -178,7 +178,10 @@ def _regression(training: Data, test: Data, start: Any, scores: Any) -> Task:
     def mean_absolute_error(p: Any) -> float:
         return float(scaled.scale) * learn.mae(scores(p, test.x)[:, 0], test.y)
 
-    measures = {"r_squared": r_squared, "mean_absolute_error": mean_absolute_error}
+    measures: dict[str, Callable[[Any], float]] = {
+        "r_squared": r_squared,
+        "mean_absolute_error": mean_absolute_error,
+    }
     return Task(training, test, start, loss, measures)
 
 
@@ -215,7 +218,15 @@ def _trained(options: argparse.Namespace, task: Task) -> Trained:
         raise InputError(f"{said}; try a --rate smaller than {options.rate:g}") from None
 
 
-def _warned(message: Any, *_: Any) -> None:
+def _warned(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """In place of `warnings.showwarning`: the message alone, in one line."""
     sys.stderr.write(f"chainrule: {printable(str(message))}\n")
 
 
