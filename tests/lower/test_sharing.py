@@ -43,7 +43,7 @@ def test_a_longer_recurrence_has_no_more_code():
 def test_the_functions_that_find_operands_are_left_as_they_are_where_they_are_many(
     many, monkeypatch
 ):
-    monkeypatch.setattr(module_file, "MANY_STEPS", many)
+    monkeypatch.setattr(module_file, "MAX_OPTIMISED_STEPS", many)
     heads = [line for line in compiled(4).splitlines() if " @step" in line and "define" in line]
     assert heads
     assert all(("optnone" in head) == (many == 1) for head in heads)

@@ -16,11 +16,10 @@ from chainrule.core.graph import Graph
 from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
 from chainrule.core.spec import Shape
-from chainrule.lower.plan.triangle import Cut, cuts, other_operand
-from chainrule.lower.tape.tape import TAPE
-from chainrule.lower.values.array import Array, Call, Constant, NotLoweredError, dims_of
-from chainrule.lower.values.factor import Factors
-from chainrule.lower.values.indices import assigned, gathered, scattered
+from chainrule.lower.target import Target, host
+from chainrule.lower.values.array import TAPE, Array, Call, Constant, NotLoweredError, dims_of
+from chainrule.lower.values.cuts import Cut, cuts, other_operand
+from chainrule.lower.values.indices import Indexing
 from chainrule.lower.values.value import KNOWN, Value, pointwise
 
 
@@ -33,13 +32,15 @@ class Program:
         constants: Mapping[Node, np.ndarray] | None = None,
         triangular: bool = True,
         exported: Callable[[str], bool] | None = None,
+        target: Target | None = None,
     ):
         """`constants` are leaves of known value.
 
         `triangular`: zeros that are known may be left out of products, as long as what they would
         be multiplied with is finite.  `exported` says which routines of LAPACK can be called.
+        The target is this machine if none is given.
         """
-        self.graph = graph
+        self.graph, self.target = graph, target or host()
         builder = Builder(exported)
         known: dict[Node, Any] = {}
         self.inputs: list[Value] = []
@@ -69,13 +70,12 @@ class Program:
         return [array.value for array in self.results]
 
 
-class Builder(Factors):
+class Builder(Indexing):
     """Makes the values of one program."""
 
     def __init__(self, exported: Callable[[str], bool] | None = None) -> None:
         super().__init__(exported)
         self.fallbacks: list[tuple[Node, str]] = []
-        self.forbidden: list[Array] = []  # truths that must be false for the results to be right
 
     def lowered(self, node: Node, known: dict[Node, Any]) -> Any:
         """The array (or the call, of an op with several results) that a node becomes."""
@@ -140,21 +140,6 @@ class Builder(Factors):
         call.params = Call(node, [a.shape if isinstance(a, Array) else Constant(a) for a in args])
         return call if node.dtype == object else Array(call, node.shape)
 
-    # -- indices -------------------------------------------------------------------------------
-
-    def gather(self, x: Array, arrays: tuple[Array, ...], template: Any) -> Array | None:
-        return gathered(self, x, arrays, template)
-
-    def scatter(
-        self, g: Array, arrays: tuple[Array, ...], template: Any, shape: Shape
-    ) -> Array | None:
-        return scattered(self, g, arrays, template, shape)
-
-    def setitem_at(
-        self, x: Array, value: Array, arrays: tuple[Array, ...], template: Any
-    ) -> Array | None:
-        return assigned(self, x, value, arrays, template)
-
     def any_rare(self, found: Mapping[Value, Cut]) -> list[Array]:
         """Whether anything rare is met, if that can be: for which another program is there.
 
@@ -170,8 +155,3 @@ class Builder(Factors):
         for truth in self.rare[1:]:
             any_of_them = self.map("logical_or", any_of_them, truth)
         return [any_of_them]
-
-    def forbid(self, truth: Array) -> None:
-        """The results hold only where this is false."""
-        if truth not in self.forbidden:
-            self.forbidden.append(truth)

@@ -7,7 +7,7 @@ with the interpreter's work between them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from zlib import compress, decompress
@@ -21,6 +21,7 @@ from chainrule.lower.code.products import CALLS, QUIET, product_function
 from chainrule.lower.code.routines import FACTORING, routine_function
 from chainrule.lower.code.scan import scan_function
 from chainrule.lower.code.scatter import scatter_function
+from chainrule.lower.code.tape import tape_function
 from chainrule.lower.maths import definitions
 from chainrule.lower.plan.arrange import arrange
 from chainrule.lower.plan.cost import duration
@@ -30,6 +31,7 @@ from chainrule.lower.plan.fuse import (
     Kernel,
     Piece,
     Plan,
+    Product,
     Scan,
     Scatter,
     Step,
@@ -41,15 +43,22 @@ from chainrule.lower.plan.memory import Memory, planned
 from chainrule.lower.plan.split import split
 from chainrule.lower.plan.stream import Region, resize, streamed
 from chainrule.lower.plan.triangle import cut_products
-from chainrule.lower.tape.code import tape_function
+from chainrule.lower.target import Target
 from chainrule.lower.values.value import Value
 
-MOST_COPIES = 12
-MANY_STEPS = 100
-LONG = 100e-6  # seconds
+MAX_INLINED_CALLS = 12
+MAX_OPTIMISED_STEPS = 100
+LONG_CALL_SECONDS = 100e-6
 # Of a function of the table, a thread's memory and the number of a chunk: the bytes of the one, how
 # many there are of the other.
 PARALLEL = "declare void @cr_parallel(ptr, ptr, ptr, i64, i64)"
+WRITERS: dict[type[Step], Callable[[str, Any, Frame], Code]] = {
+    Scatter: scatter_function,
+    Scan: scan_function,
+    Factored: routine_function,
+    Taped: tape_function,
+    Product: product_function,
+}
 
 
 @dataclass
@@ -78,7 +87,7 @@ class Module:
 
 def module_of(program: Program) -> Module:
     """Fuse, stream, plan memory, and write the code."""
-    plan = fused(program.outputs)
+    plan = fused(program.outputs, program.target)
     arrange(plan, cut_products(plan, program.cuts))
     streamed(plan)
     split(plan)
@@ -151,24 +160,19 @@ class _Writer:
         nests = self.module.nests
         frame = self._frame(step, region)
         if isinstance(step, (Kernel, Piece)):
-            nests[name] = nest_of(step) if isinstance(step, Kernel) else _piece_nest(step)
+            target = frame.target
+            nests[name] = (
+                nest_of(step, target) if isinstance(step, Kernel) else _piece_nest(step, target)
+            )
             return kernel_function(name, nests[name], frame)
-        if isinstance(step, Scatter):
-            return scatter_function(name, step, frame)
-        if isinstance(step, Scan):
-            return scan_function(name, step, frame)
-        if isinstance(step, Factored):
-            return routine_function(name, step, frame)
-        if isinstance(step, Taped):
-            return tape_function(name, step, frame)
-        assert not isinstance(step, Called)
-        return product_function(name, step, frame)
+        return WRITERS[type(step)](name, step, frame)
 
     def _frame(self, step: Step, region: Region | None) -> Frame:
-        locate = self.module.memory.locate
+        locate, target = self.module.memory.locate, self.module.program.target
         if region is None:
-            return Frame(lambda v: (*locate(v), 0, 0))
+            return Frame(target, lambda v: (*locate(v), 0, 0))
         return Frame(
+            target,
             lambda v: (*locate(v), *region.apart(step, v)),
             region.totals,
             region.chunk_rows,
@@ -208,7 +212,7 @@ class _Writer:
             if text not in bodies:
                 name = bodies[text] = f"body{len(bodies)}"
                 lines += [text[0].replace("@(", f"@{name}(", 1), *text[1:]]
-            lines += code.step_lines(bodies[text], len(self.codes) > MANY_STEPS)
+            lines += code.step_lines(bodies[text], len(self.codes) > MAX_OPTIMISED_STEPS)
         return lines
 
     def _seldom_inlined(self, maths: str) -> str:
@@ -219,7 +223,7 @@ class _Writer:
                 if "@cr_" in line and " call " in line:
                     places[line.partition("@cr_")[2].partition("(")[0]] += 1
         for name, count in places.items():
-            if count > MOST_COPIES:
+            if count > MAX_INLINED_CALLS:
                 head, found, rest = maths.partition(f"@cr_{name}(")
                 maths = head + found + rest.replace("alwaysinline", "noinline", 1)
         return maths
@@ -227,7 +231,10 @@ class _Writer:
 
 def _is_long(plan: Plan) -> bool:
     """Whether a call takes so long that others should not wait for it."""
-    return any(r.chunks > 1 for r in plan.regions) or sum(map(duration, plan.steps)) > LONG
+    return (
+        any(r.chunks > 1 for r in plan.regions)
+        or sum(duration(s, plan.target) for s in plan.steps) > LONG_CALL_SECONDS
+    )
 
 
 def _chunk(region: Region) -> Code:
@@ -259,7 +266,7 @@ def _chunk(region: Region) -> Code:
     return code
 
 
-def _piece_nest(step: Piece) -> Nest:
+def _piece_nest(step: Piece, target: Target) -> Nest:
     """A piece copied or added to its region; nothing: the whole set to zero."""
     whole, dims = step.whole, step.dims
     piece = step.piece or Value("constant", (), whole.dtype, params=0)
@@ -268,4 +275,4 @@ def _piece_nest(step: Piece) -> Nest:
         read.append((whole, step.region))
     written = Value("map", dims, whole.dtype, tuple(read), "add" if step.added else "copy")
     place = place_of(whole, step.region, len(dims))
-    return nest_of(Kernel(dims, [written], {written: None}), {written: place})
+    return nest_of(Kernel(dims, [written], {written: None}), target, {written: place})

@@ -8,9 +8,7 @@ from dataclasses import replace
 from chainrule.lower.code.lines import Code
 from chainrule.lower.code.matrices import Matrices
 from chainrule.lower.code.tiles import copied, write_product
-from chainrule.lower.plan.fuse import Box
-
-MEMSET = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+from chainrule.lower.values.cuts import Box
 
 
 def write_boxes(
@@ -42,14 +40,11 @@ def _part(m: Matrices, box: Box) -> tuple[Matrices, tuple[int, int, int]]:
 
 def _cleared(code: Code, part: Matrices, at: str, begins: str) -> None:
     """A part that is zero, where it is not to be added to."""
-    size = 8 if part.kind == "f64" else 4
-    code.declares.add(MEMSET)
-    count = code.put(f"select i1 {begins}, i64 {part.columns * size}, i64 0")
+    count = code.put(f"select i1 {begins}, i64 {part.columns * part.itemsize}, i64 0")
 
     def row(i: str, names: list[str]) -> list[str]:
-        offset = code.put(f"mul i64 {i}, {part.c * size}")
-        line = code.put(f"getelementptr i8, ptr {at}, i64 {offset}")
-        code.line(f"call void @llvm.memset.p0.i64(ptr {line}, i8 0, i64 {count}, i1 false)")
+        offset = code.put(f"mul i64 {i}, {part.c * part.itemsize}")
+        code.clear(code.put(f"getelementptr i8, ptr {at}, i64 {offset}"), count)
         return []
 
     code.loop("0", str(part.rows), [], row)

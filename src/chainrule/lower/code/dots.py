@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chainrule.lower.code.lines import Code
-from chainrule.lower.code.matrices import SUMS, Matrices
+from chainrule.lower.code.matrices import SUM_REGISTERS, Matrices
 from chainrule.lower.code.vectors import Vectors, folded_lanes, transposed
 
 HEIGHT = 4  # rows of a block
 DEPTH = 1024  # of the summed axis that is walked through at a time
-FAR = 2**16  # bytes of rows, from which on those to come are asked for in time
 
 
 def write_dots(code: Code, m: Matrices, pointers: Sequence[str], begins: str, copy: str) -> None:
@@ -46,7 +45,7 @@ class _Dots(Vectors):
     """Writes blocks of one product."""
 
     def __init__(self, code: Code, m: Matrices, pointers: Sequence[str], copy: str):
-        super().__init__(code, m.kind)
+        super().__init__(code, m.kind, m.lanes)
         self.m = m
         self.a, self.b, self.c = pointers
         count = columns_copied(m)
@@ -61,8 +60,8 @@ class _Dots(Vectors):
             apart = _padded(length, self.lanes)
             self._turn(b, length, apart)
             b = self.copy
-        far = m.rows * m.summed * self.size > FAR
-        groups = -(-m.columns // (SUMS // HEIGHT))
+        far = m.rows * m.summed * self.size > m.target.prefetched_rows_bytes
+        groups = -(-m.columns // (SUM_REGISTERS // HEIGHT))
         width = -(-m.columns // groups)
 
         def rows(row: str, height: int) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from chainrule.lower.code.access import gather, load, spread
 from chainrule.lower.code.folds import Folds, neutral
 from chainrule.lower.code.lanes import Frame, in_memory
 from chainrule.lower.code.scalars import SCALARS, apply
@@ -118,19 +119,22 @@ class Emitter(Folds):
         nest, code = self.nest, self.code
 
         def body(i: str, names: list[str]) -> list[str]:
-            first = code.put(f"mul i64 {i}, {nest.jam}")
-            outer = self.known
-            for r in range(nest.jam):
-                self.index.append(code.put(f"add i64 {first}, {r}") if r else first)
-                self.known = dict(outer)
-                self._scalars(self.depth - 1)
-                self.rows.append((self.index.pop(), self.known))
-            self.known = outer
+            self._enter_rows(code.put(f"mul i64 {i}, {nest.jam}"), nest.jam)
             self._vectors()
             self.rows.clear()
             return []
 
         self.code.loop("0", str(nest.extents[-2] // nest.jam), [], body)
+
+    def _enter_rows(self, first: str, count: int) -> None:
+        """What is the same all along each of so many rows, from there on."""
+        outer = self.known
+        for r in range(count):
+            self.index.append(self.code.put(f"add i64 {first}, {r}") if r else first)
+            self.known = dict(outer)
+            self._scalars(self.depth - 1)
+            self.rows.append((self.index.pop(), self.known))
+        self.known = outer
 
     def _row_bodies(self, at: str, mask: str | None) -> dict[Fold, str]:
         """One vector of each row that is computed together."""
@@ -311,16 +315,10 @@ class Emitter(Folds):
         code, kind = self.code, KNOWN[v.dtype]
         element, (base, _) = in_memory(kind), self.pointers[v.args[0][0]]
         at, align = self._operand(v, 1, here, lanes), v.dtype.itemsize
-        if lanes == 1:
-            pointer = code.put(f"getelementptr {element}, ptr {base}, i64 {at}")
-            found = code.put(f"load {element}, ptr {pointer}, align {align}")
-        else:
-            pointers = code.put(f"getelementptr {element}, ptr {base}, <{lanes} x i64> {at}")
-            found = self._gathered(pointers, element, lanes, None, align)
-        if kind == "i1":
-            zero = "0" if lanes == 1 else "zeroinitializer"
-            found = code.put(f"icmp ne {code.type(element, lanes)} {found}, {zero}")
-        return found
+        of = "i64" if lanes == 1 else f"<{lanes} x i64>"
+        pointers = code.put(f"getelementptr {element}, ptr {base}, {of} {at}")
+        take = load if lanes == 1 else gather
+        return self._as_truth(take(code, element, lanes, pointers, align), kind, lanes)
 
     def _applied(self, v: Value, here: dict[Any, str], lanes: int) -> str:
         if v.params == "take":
@@ -337,12 +335,12 @@ class Emitter(Folds):
         key: Any = (a, access) if (a, access) in self.level_of else a
         if key in here:
             return here[key]
-        return self._spread(self.known[key], kind, lanes)
+        return spread(self.code, kind, lanes, self.known[key])
 
     def _vector(self, v: Value, here: dict[Any, str]) -> str:
         found = here.get(v)
         return (
             found
             if found is not None
-            else self._spread(self.known[v], KNOWN[v.dtype], self.nest.lanes)
+            else spread(self.code, KNOWN[v.dtype], self.nest.lanes, self.known[v])
         )

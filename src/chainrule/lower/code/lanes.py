@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from chainrule.lower.code.access import load, store
 from chainrule.lower.code.lines import Code
 from chainrule.lower.plan.loops import Place
+from chainrule.lower.target import Target
 from chainrule.lower.values.value import KNOWN, Value
 
 
@@ -19,6 +21,7 @@ class Frame:
     `axis` is what the region says of the step.
     """
 
+    target: Target
     locate: Callable[[Value], tuple[int, int, int, int]]
     totals: Collection[Value] = ()
     chunk_rows: int = 0
@@ -69,97 +72,31 @@ class Lanes:
 
     def _load(self, place: Place, at: str, lanes: int, mask: str | None) -> str:
         code, kind = self.code, KNOWN[place.value.dtype]
-        element = in_memory(kind)
-        of = code.type(element, lanes)
+        element, align = in_memory(kind), place.value.dtype.itemsize
         stride = place.strides[-1] if place.strides and lanes > 1 else 1
         address = self._address(place, at)
-        align = place.value.dtype.itemsize
-        if stride == 0:
-            found = self._spread(
-                code.put(f"load {element}, ptr {address}, align {align}"), element, lanes
-            )
-        elif stride != 1:
-            found = self._gather(address, stride, element, lanes, mask, align)
-        elif mask is None or lanes == 1:
-            found = code.put(f"load {of}, ptr {address}, align {align}")
-        else:
-            name = f"llvm.masked.load.v{lanes}{_suffix(element)}.p0"
-            code.declares.add(f"declare {of} @{name}(ptr, <{lanes} x i1>, {of})")
-            found = code.put(
-                f"call {of} @{name}(ptr align {align} {address}, <{lanes} x i1> {mask}, "
-                f"{of} zeroinitializer)"
-            )
-        if kind == "i1":
-            zero = "0" if lanes == 1 else "zeroinitializer"
-            found = code.put(f"icmp ne {of} {found}, {zero}")
-        return found
+        number = load(code, element, lanes, address, align, mask, stride)
+        return self._as_truth(number, kind, lanes)
 
-    def _lane_pointers(self, address: str, stride: int, element: str, lanes: int) -> str:
-        code = self.code
-        offsets = ", ".join(f"i64 {stride * i}" for i in range(lanes))
-        return code.put(f"getelementptr {element}, ptr {address}, <{lanes} x i64> <{offsets}>")
-
-    def _gather(
-        self, address: str, stride: int, element: str, lanes: int, mask: str | None, align: int
-    ) -> str:
-        pointers = self._lane_pointers(address, stride, element, lanes)
-        return self._gathered(pointers, element, lanes, mask, align)
-
-    def _gathered(
-        self, pointers: str, element: str, lanes: int, mask: str | None, align: int
-    ) -> str:
-        code = self.code
-        of = code.type(element, lanes)
-        name = f"llvm.masked.gather.v{lanes}{_suffix(element)}.v{lanes}p0"
-        code.declares.add(f"declare {of} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {of})")
-        given = mask if mask is not None else code.constant(True, "i1", lanes)
-        return code.put(
-            f"call {of} @{name}(<{lanes} x ptr> align {align} {pointers}, "
-            f"<{lanes} x i1> {given}, {of} zeroinitializer)"
-        )
+    def _as_truth(self, number: str, kind: str, lanes: int) -> str:
+        """A truth has a byte in memory, and a bit in a register."""
+        if kind != "i1":
+            return number
+        zero = "0" if lanes == 1 else "zeroinitializer"
+        of = self.code.type(in_memory(kind), lanes)
+        return self.code.put(f"icmp ne {of} {number}, {zero}")
 
     def _store(self, place: Place, value: str, at: str, lanes: int, mask: str | None) -> None:
         code, kind = self.code, KNOWN[place.value.dtype]
-        element = in_memory(kind)
-        of = code.type(element, lanes)
+        element, align = in_memory(kind), place.value.dtype.itemsize
         if kind == "i1":
-            value = code.put(f"zext {code.type('i1', lanes)} {value} to {of}")
+            narrow, wide = code.type("i1", lanes), code.type(element, lanes)
+            value = code.put(f"zext {narrow} {value} to {wide}")
         stride = place.strides[-1] if place.strides and lanes > 1 else 1
         address = self._address(place, at)
-        align = place.value.dtype.itemsize
-        if stride != 1:
-            pointers = self._lane_pointers(address, stride, element, lanes)
-            name = f"llvm.masked.scatter.v{lanes}{_suffix(element)}.v{lanes}p0"
-            code.declares.add(f"declare void @{name}({of}, <{lanes} x ptr>, <{lanes} x i1>)")
-            given = mask if mask is not None else code.constant(True, "i1", lanes)
-            code.line(
-                f"call void @{name}({of} {value}, <{lanes} x ptr> align {align} {pointers}, "
-                f"<{lanes} x i1> {given})"
-            )
-        elif mask is None or lanes == 1:
-            code.line(f"store {of} {value}, ptr {address}, align {align}")
-        else:
-            name = f"llvm.masked.store.v{lanes}{_suffix(element)}.p0"
-            code.declares.add(f"declare void @{name}({of}, ptr, <{lanes} x i1>)")
-            code.line(
-                f"call void @{name}({of} {value}, ptr align {align} {address}, "
-                f"<{lanes} x i1> {mask})"
-            )
-
-    def _spread(self, name: str, kind: str, lanes: int) -> str:
-        """A number in every lane."""
-        if lanes == 1:
-            return name
-        code, of = self.code, self.code.type(kind, lanes)
-        single = code.put(f"insertelement {of} poison, {code.type(kind, 1)} {name}, i64 0")
-        zeros = f"<{lanes} x i32> zeroinitializer"
-        return code.put(f"shufflevector {of} {single}, {of} poison, {zeros}")
+        store(code, element, lanes, value, address, align, mask, stride)
 
 
 def in_memory(kind: str) -> str:
     """The type in memory: a boolean takes a byte."""
     return {"i1": "i8", "f64": "double", "f32": "float"}.get(kind, kind)
-
-
-def _suffix(element: str) -> str:
-    return {"double": "f64", "float": "f32"}.get(element, element)

@@ -129,6 +129,18 @@ class Code:
         self.taken.append(f"  {name} = alloca [{count} x {element}], align 64")
         return name
 
+    def copy(self, into: str, source: str, nbytes: int, align: str = "") -> None:
+        """Copy memory; `align` holds for both sides, as "align 8 "."""
+        self.declares.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+        both = f"ptr {align}{into}, ptr {align}{source}"
+        self.line(f"call void @llvm.memcpy.p0.p0.i64({both}, i64 {nbytes}, i1 false)")
+
+    def clear(self, memory: str, nbytes: int | str, align: str = "") -> None:
+        """Set memory to zero."""
+        self.declares.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+        at = f"ptr {align}{memory}"
+        self.line(f"call void @llvm.memset.p0.i64({at}, i8 0, i64 {nbytes}, i1 false)")
+
     def as_step(self, name: str) -> None:
         """Make the lines a function of operands, row and chunk; `step_lines` calls it."""
         self.name = name

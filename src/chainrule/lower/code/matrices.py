@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chainrule.lower.code.host import wide_registers
-from chainrule.lower.code.vectors import lanes_of
-from chainrule.lower.values.contract import LONG
+from chainrule.lower.target import Target
+from chainrule.lower.values.contract import LONG_SUM
 
-SUMS = 24  # registers of sums; with those of operands, all of 32
-TURNED = 8  # rows, from which on it is worth to copy a B whose columns are dense, not its rows
-COLLIDING = 4096  # bytes apart, lines of memory share one small part of a near cache
+SUM_REGISTERS = 24  # registers of sums; with those of operands, all of 32
+TURNED_ROWS = 8  # from which on it is worth to copy a B whose columns are dense, not its rows
 
 
 @dataclass(frozen=True)
 class Matrices:
     """C = A·B: extents, and how many elements apart neighbours lie."""
 
+    target: Target
     kind: str  # "f64" or "f32"
     rows: int
     columns: int
@@ -32,19 +31,24 @@ class Matrices:
 
     @property
     def lanes(self) -> int:
-        return lanes_of(self.kind)
+        return self.target.lanes(self.itemsize)
+
+    @property
+    def itemsize(self) -> int:
+        return 8 if self.kind == "f64" else 4
 
     @property
     def fit(self) -> bool:
         """Whether they can be multiplied here, and as fast as by BLAS."""
-        return wide_registers() > SUMS and (self.b[1] == 1 or self.rows >= TURNED)
+        dense = self.b[1] == 1 or self.rows >= TURNED_ROWS
+        return dense and self.target.registers > SUM_REGISTERS
 
     @property
     def transposed(self) -> Matrices:
         """Cᵀ = Bᵀ·Aᵀ."""
         return Matrices(
-            self.kind, self.columns, self.rows, self.summed, self.b[::-1], self.a[::-1],
-            self.apart, self.c,
+            self.target, self.kind, self.columns, self.rows, self.summed,
+            self.b[::-1], self.a[::-1], self.apart, self.c,
         )  # fmt: skip
 
     @property
@@ -55,9 +59,9 @@ class Matrices:
     @property
     def _turns_less(self) -> bool:
         """Whether fewer elements are out of order in Cᵀ = Bᵀ·Aᵀ than in C = A·B."""
-        collide = self.c * (8 if self.kind == "f64" else 4) % COLLIDING == 0
+        collide = self.c * self.itemsize % self.target.colliding_bytes == 0
         scattered = self.rows * (self.summed + (16 if collide else 2) * self.columns)
-        turns = self.b[1] != 1 and self.columns >= TURNED
+        turns = self.b[1] != 1 and self.columns >= TURNED_ROWS
         return turns and scattered < self.columns * self.summed
 
     @property
@@ -68,7 +72,7 @@ class Matrices:
     @property
     def narrow(self) -> bool:
         """Whether a row of C leaves a quarter of a vector empty or more, in a long sum."""
-        return 4 * self.columns <= 3 * self.lanes and self.summed >= LONG
+        return 4 * self.columns <= 3 * self.lanes and self.summed >= LONG_SUM
 
     @property
     def dotted(self) -> bool:

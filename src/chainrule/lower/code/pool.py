@@ -18,6 +18,15 @@ SPINS = 4000  # looks at the memory before a thread goes to sleep: some 20 µs
 
 _JOB = "ptr %function, ptr %table, ptr %local, i64 %bytes, i64 %count"
 
+# All chunks by one thread, one after the other.
+_EACH = """\
+each:
+  %chunk = phi i64 [ 0, %{before} ], [ %after, %each ]
+  call void %function(ptr %table, ptr %local, i64 %chunk)
+  %after = add i64 %chunk, 1
+  %more = icmp slt i64 %after, %count
+  br i1 %more, label %each, label %return"""
+
 
 def pool_text(pause: str) -> str:
     """The module of the pool; `pause` is the instruction of this processor for one who waits."""
@@ -30,19 +39,16 @@ def pool_text(pause: str) -> str:
             "threads": THREADS,
         }.items()
     }  # fmt: skip
-    return TEXT.format(**fields, job=_JOB, spins=SPINS, pause=pause)
+    return TEXT.format(
+        **fields, job=_JOB, each=_EACH.format(before="alone"), spins=SPINS, pause=pause
+    )
 
 
 ALONE = f"""
 define void @cr_parallel({_JOB}) nounwind {{
 entry:
   br label %each
-each:
-  %chunk = phi i64 [ 0, %entry ], [ %after, %each ]
-  call void %function(ptr %table, ptr %local, i64 %chunk)
-  %after = add i64 %chunk, 1
-  %more = icmp slt i64 %after, %count
-  br i1 %more, label %each, label %return
+{_EACH.format(before="entry")}
 return:
   ret void
 }}
@@ -82,12 +88,7 @@ ask:
   br i1 %mine, label %post, label %alone
 alone:
   br label %each
-each:
-  %chunk = phi i64 [ 0, %alone ], [ %after, %each ]
-  call void %function(ptr %table, ptr %local, i64 %chunk)
-  %after = add i64 %chunk, 1
-  %more = icmp slt i64 %after, %count
-  br i1 %more, label %each, label %return
+{each}
 post:
   %l0 = call i32 @pthread_mutex_lock(ptr {mutex})
   store ptr %function, ptr {function}

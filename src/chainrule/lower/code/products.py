@@ -16,12 +16,14 @@ from chainrule.lower.code.lanes import Frame
 from chainrule.lower.code.lines import Code
 from chainrule.lower.code.matrices import Matrices
 from chainrule.lower.code.tiles import write_product
-from chainrule.lower.plan.fuse import Box, Product, matrix_strides
+from chainrule.lower.plan.fuse import Product, matrix_strides
+from chainrule.lower.target import Target
+from chainrule.lower.values.cuts import Box
 from chainrule.lower.values.value import KNOWN, Value
 
 ROUTINES = {"f64": "cr_dgemm", "f32": "cr_sgemm"}
-SMALL = 10**6  # multiplications of one call
-LEAST_ROWS, LEAST_SUMMED = 32, 128  # of one part
+MAX_CALL_SIZE = 10**6  # multiplications of one call
+MIN_PART_ROWS, MIN_PART_SUMMED = 32, 128  # of one part
 ARGUMENTS = ", ".join(["ptr"] * 13)
 CALLS = {routine: f"declare void @{routine}({ARGUMENTS})" for routine in ROUTINES.values()}
 QUIET = ("declare void @cr_one_thread()", "declare void @cr_threads_back()")
@@ -82,12 +84,13 @@ class Operands:
     batches: tuple[int, int, int]  # of a, b and c, from one of a batch to the next
 
 
-def operands_of(value: Value) -> Operands:
-    """How a product is asked for."""
+def operands_of(value: Value, target: Target, tiled: int | None = None) -> Operands:
+    """How a product is asked for; of a tile, 0 says that it has some rows, 1 that it sums some."""
     batch, rows, columns, summed = value.params
     (a, a_access), (b, b_access) = value.args
-    at_a = matrix_strides(a, a_access, (batch, rows, summed))
-    at_b = matrix_strides(b, b_access, (batch, summed, columns))
+    in_a, in_b = (None, None) if tiled is None else ((1, None), (2, 1))[tiled]
+    at_a = matrix_strides(a, a_access, (batch, rows, summed), in_a)
+    at_b = matrix_strides(b, b_access, (batch, summed, columns), in_b)
     assert at_a is not None
     assert at_b is not None
     line = columns
@@ -95,14 +98,14 @@ def operands_of(value: Value) -> Operands:
         a, b, rows, columns = b, a, columns, rows
         at_a, at_b = (*at_b[:2], *at_b[:1:-1]), (*at_a[:2], *at_a[:1:-1])
         line = value.strides[1]
-    matrices = Matrices(KNOWN[value.dtype], rows, columns, summed, at_a[2:], at_b[2:], line)
+    matrices = Matrices(target, KNOWN[value.dtype], rows, columns, summed, at_a[2:], at_b[2:], line)
     return Operands(matrices, a, b, (at_a[0], at_b[0]), (at_a[1], at_b[1], rows * columns))
 
 
 def product_function(name: str, step: Product, frame: Frame) -> Code:
     """The code of a function that computes one product, for each of a batch."""
     value, code = step.value, Code()
-    given = operands_of(value)
+    given = operands_of(value, frame.target, frame.axis)
     size, batch = value.dtype.itemsize, value.params[0]
     firsts = ((given.a, given.firsts[0]), (given.b, given.firsts[1]), (value, 0))
     pointers = [frame.pointer(code, operand, first * size) for operand, first in firsts]
@@ -143,9 +146,9 @@ def _by_blas(
     code: Code, m: Matrices, pointers: list[str], begins: str, batches: tuple[int, list[int]]
 ) -> None:
     """By BLAS: in one call for each of a batch, or in parts."""
-    size = 8 if m.kind == "f64" else 4
+    size = m.itemsize
     batch, apart = batches
-    layouts = _layout(m.a), _layout(m.b)
+    layouts = _layouts(m)
     start = _settings(code, m, layouts, begins)
     along, part = _part(m, layouts[0][0], layouts[1][0]) if batch == 1 else ("", 0)
     if along == "n":
@@ -164,7 +167,7 @@ def _in_boxes(code: Code, step: Product, frame: Frame, pointers: list[str], begi
     One that is limited along the axis that is done by tiles is as long as the tile has it to be:
     such a length is known to BLAS alone.
     """
-    m, boxes = operands_of(step.value).matrices, step.boxes
+    m, boxes = operands_of(step.value, frame.target, frame.axis).matrices, step.boxes
     tiled = {None: None, 0: 0, 1: 2}[frame.axis]
     if step.value.order is not None:
         boxes = tuple(Box(box.columns, box.rows, box.summed) for box in boxes)
@@ -173,9 +176,9 @@ def _in_boxes(code: Code, step: Product, frame: Frame, pointers: list[str], begi
     if m.fit and fixed:
         write_boxes(code, m, boxes, pointers, begins)
         return
-    layouts = _layout(m.a), _layout(m.b)
+    layouts = _layouts(m)
     start = _settings(code, m, layouts, begins)
-    size, of = (8 if m.kind == "f64" else 4), code.type(m.kind, 1)
+    size, of = m.itemsize, code.type(m.kind, 1)
     apart = ([m.a[0], 0, m.c], [0, m.b[1], 1], [m.a[1], m.b[0], 0])  # in a, b and c
     for box in boxes:
         moved = pointers
@@ -249,12 +252,12 @@ def _part(m: Matrices, of_a: str, of_b: str) -> tuple[str, int]:
     A transposed second factor is slower without the copy.
     """
     rows, columns, summed = m.rows, m.columns, m.summed
-    if rows * columns * summed <= SMALL:
+    if rows * columns * summed <= MAX_CALL_SIZE:
         return "", 0
-    of_rows, of_summed = SMALL // (columns * summed), SMALL // (rows * columns)
-    if of_b == "N" and of_rows >= LEAST_ROWS:
+    of_rows, of_summed = MAX_CALL_SIZE // (columns * summed), MAX_CALL_SIZE // (rows * columns)
+    if of_b == "N" and of_rows >= MIN_PART_ROWS:
         return "n", of_rows
-    if (of_b, of_a) != ("T", "N") and of_summed >= LEAST_SUMMED:
+    if (of_b, of_a) != ("T", "N") and of_summed >= MIN_PART_SUMMED:
         return "k", of_summed
     return "", 0
 
@@ -288,7 +291,14 @@ def _in_parts(
     code.loop("0", str(-(-whole // part)), [], body)
 
 
-def _layout(at: tuple[int, int]) -> tuple[str, int]:
-    """Whether BLAS must transpose an operand stored by rows, and how far its lines are apart."""
-    row, column = at
-    return ("N", row) if column == 1 else ("T", column)
+def _layouts(m: Matrices) -> tuple[tuple[str, int], tuple[str, int]]:
+    """Per operand whether BLAS must transpose it, and how far its lines are apart."""
+    return _layout(m.a, (m.rows, m.summed)), _layout(m.b, (m.summed, m.columns))
+
+
+def _layout(at: tuple[int, int], extents: tuple[int, int]) -> tuple[str, int]:
+    """As `_layouts` of one operand stored by rows; lines are never shorter than what is in them."""
+    (row, column), (rows, columns) = at, extents
+    if column == 1 and (row >= columns or rows == 1):
+        return "N", max(row, columns)
+    return "T", max(column, rows)

@@ -7,71 +7,18 @@ is given: a result may begin as a copy of an operand, which is left out where th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from chainrule.lower.code.lanes import Frame
 from chainrule.lower.code.lines import Code
 from chainrule.lower.plan.fuse import Factored
-from chainrule.lower.values.value import DOUBLE
+from chainrule.lower.values.routine import ARGUMENTS, INFO, ONE, Asked, Given, Made, letter
 
-ARGUMENTS = {
-    "potrf": 5, "getrf": 6, "getrs": 9, "getri": 7, "trsm": 11, "trsv": 8, "syevd": 11,
-    "geqrf": 8, "orgqr": 9, "gesdd": 14,
-}  # fmt: skip
 FACTORING = {
     f"cr_{letter}{name}": f"declare void @cr_{letter}{name}({', '.join(['ptr'] * count)})"
     for name, count in ARGUMENTS.items()
     for letter in "ds"
 }
-
-
-class Given(NamedTuple):
-    """An operand, as an argument."""
-
-    number: int
-
-
-class Made(NamedTuple):
-    """A result, as an argument."""
-
-    number: int
-
-
-class Result(NamedTuple):
-    """What is made: of each of the stack, or memory to work in, which all of it use in turn."""
-
-    dims: tuple[int, ...]
-    dtype: Any
-    each: bool = True
-
-
-INFO = "info"  # where a routine says whether it failed: not zero
-ONE = "one"  # a factor of the type that is computed with
-Asked = tuple[str, tuple[str | int | Given | Made, ...]]  # a name and arguments
-
-
-@dataclass(frozen=True)
-class Routine:
-    """What is asked for, of each of `batch` matrices: calls one after the other.
-
-    An argument is a letter, a whole number, ONE, an operand, a result or INFO.  `starts` are pairs
-    of a result and the operand that it begins as; `shared` are operands of which there is only one.
-    The last result says of each matrix whether a call failed.
-    """
-
-    name: str
-    batch: int
-    calls: tuple[Asked, ...]
-    results: tuple[Result, ...]
-    starts: tuple[tuple[int, int], ...]
-    shared: tuple[bool, ...]
-    flops: int  # of each
-
-
-def letter(dtype: Any) -> str:
-    """What the name of a routine for numbers of this type begins with."""
-    return "d" if dtype == DOUBLE else "s"
 
 
 def routine_function(name: str, step: Factored, frame: Frame) -> Code:
@@ -100,9 +47,7 @@ def routine_function(name: str, step: Factored, frame: Frame) -> Code:
         ]
         mine, out = here[: len(given)], here[len(given) :]
         for k, j, count in copied:
-            code.declares.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-            where = f"ptr {out[k]}, ptr {mine[j]}, i64 {count}"
-            code.line(f"call void @llvm.memcpy.p0.p0.i64({where}, i1 false)")
+            code.copy(out[k], mine[j], count)
         writer.write(asked.calls, mine, out)
         return []
 

@@ -34,13 +34,8 @@ class RowSums(Emitter):
 
     def _abreast(self, first: str, count: int) -> None:
         """So many rows, from there on."""
-        nest, lanes, outer = self.nest, self.nest.lanes, self.known
-        for r in range(count):
-            self.index.append(self.code.put(f"add i64 {first}, {r}") if r else first)
-            self.known = dict(outer)
-            self._scalars(self.depth - 1)
-            self.rows.append((self.index.pop(), self.known))
-        self.known = outer
+        nest, lanes = self.nest, self.nest.lanes
+        self._enter_rows(first, count)
         whole, left = divmod(nest.extents[-1], lanes)
         kept = [fold for fold in nest.folds for _ in range(count)]
 

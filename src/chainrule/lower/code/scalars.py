@@ -7,17 +7,16 @@ from collections.abc import Callable
 import numpy as np
 
 from chainrule.lower.code.lines import Code
-from chainrule.lower.maths import FUNCTIONS, function_name
+from chainrule.lower.maths import function_name
+from chainrule.lower.values.functions import maths_name
 
 BITS = {"f64": "i64", "f32": "i32"}
 
-COMPARISONS = {
+CONDITIONS = {
     "greater": "ogt", "greater_equal": "oge", "less": "olt", "less_equal": "ole", "equal": "oeq",
     "not_equal": "une",
 }  # fmt: skip
 SIGNED = {"ogt": "sgt", "oge": "sge", "olt": "slt", "ole": "sle", "oeq": "eq", "une": "ne"}
-LOGICAL = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
-MATHS = {"expit": "sigmoid", "power": "pow"}  # where NumPy's name is another than the function's
 
 
 Write = Callable[..., str]
@@ -30,18 +29,11 @@ def apply(code: Code, function: str, kind: str, lanes: int, args: list[str], res
         return write(code, kind, lanes, *args)
     if function.startswith("to_"):
         return convert(code, kind, result, lanes, args[0])
-    name = MATHS.get(function, function)
+    name = maths_name(function)
     code.functions.add((name, kind, lanes))
     of = code.type(kind, lanes)
     called = function_name(name, kind, lanes)
     return code.put(f"call {of} {called}({', '.join(f'{of} {a}' for a in args)})")
-
-
-def kinds_of(function: str) -> str:
-    """The kinds of numbers, by first letter, that a function is written for; "" if it is not."""
-    if function in SCALARS:
-        return KINDS.get(function, "f")
-    return "f" if MATHS.get(function, function) in FUNCTIONS else ""
 
 
 def _arithmetic(floating: str, integral: str) -> Write:
@@ -52,9 +44,9 @@ def _arithmetic(floating: str, integral: str) -> Write:
     return write
 
 
-def _intrinsic(name: str) -> Write:
+def _intrinsic(floating: str, integral: str = "") -> Write:
     def write(code: Code, kind: str, lanes: int, *args: str) -> str:
-        return code.intrinsic(name, kind, lanes, *args)
+        return code.intrinsic(floating if kind[0] == "f" else integral, kind, lanes, *args)
 
     return write
 
@@ -68,13 +60,6 @@ def _comparison(condition: str) -> Write:
         if kind == "i1":
             signed = signed.replace("s", "u", 1)
         return code.put(f"icmp {signed} {of} {x}, {y}")
-
-    return write
-
-
-def _bits(op: str) -> Write:
-    def write(code: Code, kind: str, lanes: int, x: str, y: str) -> str:
-        return code.put(f"{op} {code.type(kind, lanes)} {x}, {y}")
 
     return write
 
@@ -111,13 +96,6 @@ def _absolute(code: Code, kind: str, lanes: int, x: str) -> str:
 def select(code: Code, kind: str, lanes: int, condition: str, x: str, y: str) -> str:
     of = code.type(kind, lanes)
     return code.put(f"select {code.type('i1', lanes)} {condition}, {of} {x}, {of} {y}")
-
-
-def _larger(floating: str, integral: str) -> Write:
-    def write(code: Code, kind: str, lanes: int, x: str, y: str) -> str:
-        return code.intrinsic(floating if kind[0] == "f" else integral, kind, lanes, x, y)
-
-    return write
 
 
 def _extreme(condition: str) -> Write:
@@ -205,22 +183,16 @@ SCALARS: dict[str, Write] = {
     "sign": _sign,
     "maximum": _extreme("ogt"),
     "minimum": _extreme("olt"),
-    "fmax": _larger("maxnum", "smax"),
-    "fmin": _larger("minnum", "smin"),
+    "fmax": _intrinsic("maxnum", "smax"),
+    "fmin": _intrinsic("minnum", "smin"),
     "isnan": _isnan,
     "isfinite": _against_infinity("olt"),
     "isinf": _against_infinity("oeq"),
     "signbit": _signbit,
-    "logical_and": _bits("and"),
-    "logical_or": _bits("or"),
-    "logical_xor": _bits("xor"),
+    "logical_and": _arithmetic("and", "and"),
+    "logical_or": _arithmetic("or", "or"),
+    "logical_xor": _arithmetic("xor", "xor"),
     "logical_not": _not,
     "where": select,
-    **{name: _comparison(condition) for name, condition in COMPARISONS.items()},
+    **{name: _comparison(condition) for name, condition in CONDITIONS.items()},
 }
-KINDS = {
-    **dict.fromkeys(("add", "subtract", "multiply", "negative", "positive", "copy", "square",
-                     "absolute", "maximum", "minimum"), "fi"),
-    **dict.fromkeys((*COMPARISONS, "where"), "fi"),
-    **dict.fromkeys(LOGICAL, "i"),
-}  # fmt: skip

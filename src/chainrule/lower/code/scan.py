@@ -8,7 +8,6 @@ from chainrule.lower.code.lanes import Frame
 from chainrule.lower.code.lines import Code
 from chainrule.lower.code.scalars import SCALARS
 from chainrule.lower.plan.fuse import Scan
-from chainrule.lower.plan.loops import REGISTER
 from chainrule.lower.values.value import KNOWN
 
 
@@ -17,7 +16,7 @@ def scan_function(name: str, step: Scan, frame: Frame) -> Code:
     value, code = step.value, Code()
     function, axis = value.params
     n, inside = value.dims[axis], prod(value.dims[axis + 1 :])
-    lanes = REGISTER // value.dtype.itemsize
+    lanes = frame.target.lanes(value.dtype.itemsize)
     while inside % lanes:
         lanes //= 2
     kind, align = KNOWN[value.dtype], value.dtype.itemsize

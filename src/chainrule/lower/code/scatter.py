@@ -17,15 +17,10 @@ def scatter_function(name: str, step: Scatter, frame: Frame) -> Code:
     size = value.dtype.itemsize
     operands = (value, *(a for a, _ in value.args))
     out, elements, positions, *start = (frame.pointer(code, v) for v in operands)
-    count = value.nbytes
     if start:
-        code.declares.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-        code.line(
-            f"call void @llvm.memcpy.p0.p0.i64(ptr {out}, ptr {start[0]}, i64 {count}, i1 false)"
-        )
+        code.copy(out, start[0], value.nbytes)
     else:
-        code.declares.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-        code.line(f"call void @llvm.memset.p0.i64(ptr {out}, i8 0, i64 {count}, i1 false)")
+        code.clear(out, value.nbytes)
     n = value.args[1][0].size
 
     def body(i: str, names: list[str]) -> list[str]:

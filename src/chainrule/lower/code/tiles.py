@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chainrule.lower.code.access import spread
 from chainrule.lower.code.dots import columns_copied, write_dots
 from chainrule.lower.code.lines import Code
-from chainrule.lower.code.matrices import SUMS, Matrices
+from chainrule.lower.code.matrices import SUM_REGISTERS, Matrices
 from chainrule.lower.code.vectors import Vectors, transposed
 
-VECTORS = 3  # of one block, at most
+MAX_BLOCK_VECTORS = 3  # of one block, at most
 DEPTH = 512  # of the summed axis that is walked through at a time
-NEAR = 2**18  # bytes of an operand, from which on what comes next is asked for in time
-COPIED = 96  # rows, from which on columns of B are copied first
+MIN_COPIED_ROWS = 96  # rows, from which on columns of B are copied first
 
 
 def write_product(
@@ -50,7 +50,7 @@ def write_product(
 
 def _width(m: Matrices) -> int:
     """Columns of a block: not so many that a few rows take two blocks."""
-    most = 2 if SUMS // 3 < m.rows <= SUMS // 2 else VECTORS
+    most = 2 if SUM_REGISTERS // 3 < m.rows <= SUM_REGISTERS // 2 else MAX_BLOCK_VECTORS
     return min(most, -(-m.columns // m.lanes)) * m.lanes
 
 
@@ -59,14 +59,14 @@ def copied(m: Matrices) -> int:
     m = m.transposed if m.turned else m
     if m.dotted:
         return columns_copied(m)
-    if m.rows < COPIED and m.b[1] == 1:
+    if m.rows < MIN_COPIED_ROWS and m.b[1] == 1:
         return 0
     return -(-min(m.summed, 2 * DEPTH) // m.lanes) * m.lanes * _width(m)
 
 
 def _panels(code: Code, m: Matrices, block: _Blocks, width: int) -> None:
     """All columns of the result, a panel at a time."""
-    height = _height(m.rows, SUMS * m.lanes // width)
+    height = _height(m.rows, SUM_REGISTERS * m.lanes // width)
     whole, left = divmod(m.columns, width)
 
     def panel(column: str, columns: int) -> None:
@@ -109,16 +109,16 @@ class _Blocks(Vectors):
         width: int,
         copy: str,
     ):
-        super().__init__(code, m.kind)
+        super().__init__(code, m.kind, m.lanes)
         self.m, self.begins, self.given = m, begins, begins
         self.a, self.b, self.c = pointers
         self.first, self.summed = "0", str(m.summed)
         self.copy, self.width = "", width
         if copied(m):
             self.copy = copy or code.buffer(copied(m), self.element)
-        self.far_b = not self.copy and m.summed * m.columns * self.size > NEAR
+        self.far_b = not self.copy and m.summed * m.columns * self.size > m.target.prefetched_bytes
         once = m.columns <= width and m.a[1] == 1
-        self.far_a = once and m.summed * m.rows * self.size > NEAR
+        self.far_a = once and m.summed * m.rows * self.size > m.target.prefetched_bytes
 
     def depth(self, first: str) -> None:
         """Walk through a part of the summed axis, from there on."""
@@ -161,11 +161,11 @@ class _Blocks(Vectors):
         code, m = self.code, self.m
         lanes = m.lanes
         numbers = ", ".join(f"i64 {i}" for i in range(lanes))
-        end = self.vector(self.summed, "i64")
+        end = spread(code, "i64", lanes, self.summed)
 
         def along(i: str, names: list[str]) -> list[str]:
             k = code.put(f"mul i64 {i}, {lanes}")
-            index = code.put(f"add <{lanes} x i64> {self.vector(k, 'i64')}, <{numbers}>")
+            index = code.put(f"add <{lanes} x i64> {spread(code, 'i64', lanes, k)}, <{numbers}>")
             mask = code.put(f"icmp slt <{lanes} x i64> {index}, {end}")
             here, there = self.at(start, k, m.b[0]), self.at(self.copy, k, self.width)
             for v in range(-(-columns // lanes)):

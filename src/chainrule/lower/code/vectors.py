@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from chainrule.lower.code.access import load, store
 from chainrule.lower.code.lines import Code
-from chainrule.lower.plan.loops import REGISTER
-
-
-def lanes_of(kind: str) -> int:
-    """How many numbers of a kind a register holds."""
-    return REGISTER // (8 if kind == "f64" else 4)
 
 
 class Vectors:
     """Writes loads and stores of whole registers, and of parts of them."""
 
-    def __init__(self, code: Code, kind: str):
-        self.code, self.kind, self.lanes = code, kind, lanes_of(kind)
+    def __init__(self, code: Code, kind: str, lanes: int):
+        self.code, self.kind, self.lanes = code, kind, lanes
         self.size = 8 if kind == "f64" else 4
         self.of = code.type(kind, self.lanes)
         self.element = code.type(kind, 1)
@@ -37,50 +32,10 @@ class Vectors:
         return f"<{bits}>"
 
     def load(self, address: str, mask: str | None, apart: int = 1) -> str:
-        code, lanes = self.code, self.lanes
-        if apart != 1:
-            name = f"llvm.masked.gather.v{lanes}{self.kind}.v{lanes}p0"
-            takes = f"<{lanes} x ptr>, <{lanes} x i1>, {self.of}"
-            code.declares.add(f"declare {self.of} @{name}({takes})")
-            return code.put(
-                f"call {self.of} @{name}({self._lanes_at(address, mask, apart)}, "
-                f"{self.of} zeroinitializer)"
-            )
-        if mask is None:
-            return code.put(f"load {self.of}, ptr {address}, align {self.size}")
-        name = f"llvm.masked.load.v{lanes}{self.kind}.p0"
-        code.declares.add(f"declare {self.of} @{name}(ptr, <{lanes} x i1>, {self.of})")
-        return code.put(
-            f"call {self.of} @{name}(ptr align {self.size} {address}, <{lanes} x i1> {mask}, "
-            f"{self.of} zeroinitializer)"
-        )
-
-    def _lanes_at(self, address: str, mask: str | None, apart: int) -> str:
-        """Where the lanes of a vector stand that is not dense, and which of them there are."""
-        lanes = self.lanes
-        offsets = ", ".join(f"i64 {apart * i}" for i in range(lanes))
-        of = f"<{lanes} x i64>"
-        at = self.code.put(f"getelementptr {self.element}, ptr {address}, {of} <{offsets}>")
-        given = mask or self.code.constant(True, "i1", lanes)
-        return f"<{lanes} x ptr> align {self.size} {at}, <{lanes} x i1> {given}"
+        return load(self.code, self.element, self.lanes, address, self.size, mask, apart)
 
     def store(self, number: str, address: str, mask: str | None, apart: int = 1) -> None:
-        code, lanes = self.code, self.lanes
-        if apart != 1:
-            name = f"llvm.masked.scatter.v{lanes}{self.kind}.v{lanes}p0"
-            code.declares.add(f"declare void @{name}({self.of}, <{lanes} x ptr>, <{lanes} x i1>)")
-            at = self._lanes_at(address, mask, apart)
-            code.line(f"call void @{name}({self.of} {number}, {at})")
-            return
-        if mask is None:
-            code.line(f"store {self.of} {number}, ptr {address}, align {self.size}")
-            return
-        name = f"llvm.masked.store.v{lanes}{self.kind}.p0"
-        code.declares.add(f"declare void @{name}({self.of}, ptr, <{lanes} x i1>)")
-        code.line(
-            f"call void @{name}({self.of} {number}, ptr align {self.size} {address}, "
-            f"<{lanes} x i1> {mask})"
-        )
+        store(self.code, self.element, self.lanes, number, address, self.size, mask, apart)
 
     def fetch(self, address: str) -> None:
         """Ask for memory in time; what is no memory is not asked for."""
@@ -88,30 +43,22 @@ class Vectors:
         self.code.line(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 2, i32 1)")
 
     def spread(self, address: str) -> str:
-        number = self.code.put(f"load {self.element}, ptr {address}, align {self.size}")
-        return self.vector(number, self.element)
-
-    def vector(self, number: str, element: str) -> str:
-        code, lanes = self.code, self.lanes
-        of = f"<{lanes} x {element}>"
-        one = code.put(f"insertelement {of} poison, {element} {number}, i64 0")
-        zeros = f"<{lanes} x i32> zeroinitializer"
-        return code.put(f"shufflevector {of} {one}, {of} poison, {zeros}")
+        return load(self.code, self.element, self.lanes, address, self.size, stride=0)
 
 
 def transposed(code: Code, lines: list[str], of: str, lanes: int) -> list[str]:
     """The columns of a square of vectors: neighbours are interleaved as often as it takes."""
     half = lanes // 2
     for _ in range(lanes.bit_length() - 1):
-        found = []
+        columns = []
         for a, b in zip(lines[:half], lines[half:], strict=True):
             for first in (0, half):
                 picks = [p for i in range(first, first + half) for p in (i, i + lanes)]
                 mask = ", ".join(f"i32 {p}" for p in picks)
-                found.append(
+                columns.append(
                     code.put(f"shufflevector {of} {a}, {of} {b}, <{lanes} x i32> <{mask}>")
                 )
-        lines = found
+        lines = columns
     return lines
 
 
@@ -119,12 +66,12 @@ def folded_lanes(
     code: Code, of: str, lanes: int, vectors: Sequence[str], combine: Callable[[str, str], str]
 ) -> str:
     """A vector whose first lanes are, one each, what all lanes of these vectors come to."""
-    found, bit = list(vectors), 1
+    partial, bit = list(vectors), 1
     while bit < lanes:
-        pairs = zip(found[::2], [*found[1::2], ""], strict=False)
-        found = [combine(*_halves(code, of, lanes, a, b, bit)) for a, b in pairs]
+        pairs = zip(partial[::2], [*partial[1::2], ""], strict=False)
+        partial = [combine(*_halves(code, of, lanes, a, b, bit)) for a, b in pairs]
         bit *= 2
-    return found[0]
+    return partial[0]
 
 
 def _halves(code: Code, of: str, lanes: int, a: str, b: str, bit: int) -> list[str]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from chainrule.lower.plan.fuse import Kernel, Piece, Plan, Product, Step, root
-from chainrule.lower.plan.loops import REGISTER
+from chainrule.lower.plan.fuse import Kernel, Piece, Plan, Product, Step
 from chainrule.lower.plan.memory import reads_and_writes
-from chainrule.lower.values.value import SINGLE, Value, pointwise
+from chainrule.lower.target import Target
+from chainrule.lower.values.value import SINGLE, Value, pointwise, root
 
-SHORT, LONG = 16, 64  # extents
-FILLED = 0.9  # of all registers, enough to leave it as it is
+SHORT_AXIS, LONG_AXIS = 16, 64  # extents
+MIN_FILLED_SHARE = 0.9  # of all registers, enough to leave it as it is
 
 
 def arrange(plan: Plan, better: Collection[int] = ()) -> None:
@@ -28,7 +28,7 @@ def arrange(plan: Plan, better: Collection[int] = ()) -> None:
         for value in written(step):
             seen = views.get(value, [value])
             same_rows = all(v.dims[:1] == value.dims[:1] for v in seen)
-            if value not in bound and same_rows and _better(seen, better):
+            if value not in bound and same_rows and _better(seen, better, plan.target):
                 for v in seen:
                     if len(v.dims) > 1:
                         v.order = (*(a for a in _order(v) if a != 0), 0)
@@ -86,20 +86,21 @@ def _in_usual_order(step: Step) -> list[Value]:
     return [root(a) for a, _ in step.value.args]
 
 
-def _better(seen: list[Value], better: Collection[int]) -> bool:
+def _better(seen: list[Value], better: Collection[int], target: Target) -> bool:
     """Whether some shape in which the memory is seen has rows that fill registers badly."""
     if seen[0].dims[:1] and seen[0].dims[0] in better:
         return True
     shapes = [v for v in seen if len(v.dims) > 1]
     if len(shapes) > 1 and seen[0].kind == "product":
         shapes = seen[1:]
-    return any(v.dims[0] >= LONG and _fills_badly(v.dims[_order(v)[-1]], seen[0]) for v in shapes)
+    lanes = target.lanes(4 if seen[0].dtype == SINGLE else 8)  # truths are kept beside numbers
+    innermost = (v.dims[_order(v)[-1]] for v in shapes if v.dims[0] >= LONG_AXIS)
+    return any(_fills_badly(n, lanes) for n in innermost)
 
 
 def _order(v: Value) -> tuple[int, ...]:
     return v.order or tuple(range(len(v.dims)))
 
 
-def _fills_badly(n: int, value: Value) -> bool:
-    lanes = REGISTER // (4 if value.dtype == SINGLE else 8)  # truths are kept beside numbers
-    return n < SHORT or n / (-(-n // lanes) * lanes) < FILLED
+def _fills_badly(n: int, lanes: int) -> bool:
+    return n < SHORT_AXIS or n / (-(-n // lanes) * lanes) < MIN_FILLED_SHARE

@@ -5,26 +5,14 @@ from __future__ import annotations
 from math import prod
 
 from chainrule.lower.maths import FUNCTIONS
-from chainrule.lower.plan.fuse import (
-    Called,
-    Factored,
-    Kernel,
-    Product,
-    Scan,
-    Scatter,
-    Step,
-    Taped,
-    root,
-)
+from chainrule.lower.plan.fuse import Called, Factored, Kernel, Product, Scan, Scatter, Step, Taped
 from chainrule.lower.plan.memory import reads_and_writes
 from chainrule.lower.tape.tape import Tape
-from chainrule.lower.values.value import Value, ordered
+from chainrule.lower.target import Target
+from chainrule.lower.values.functions import maths_name
+from chainrule.lower.values.value import Value, ordered, root
 
 TRANSCENDENTAL = 20  # operations that a mathematical function is counted as
-# A core of today, roughly: what is near either speed is worth no more precision.
-FLOPS_PER_SECOND = 16e9
-BYTES_PER_SECOND = 10e9
-CALL_SECONDS = 0.2e-6  # of a routine of LAPACK, however small its matrix is
 
 
 def flops(step: Step) -> int:
@@ -50,19 +38,14 @@ def moved(step: Step) -> int:
     return sum(v.nbytes for v in {root(v): None for v in (*reads, *writes)})
 
 
-def seconds(work: int, traffic: int) -> float:
-    """How long so many operations and bytes take one core."""
-    return max(work / FLOPS_PER_SECOND, traffic / BYTES_PER_SECOND)
-
-
-def calling(step: Step) -> float:
+def calling(step: Step, target: Target) -> float:
     """How long it takes to get into routines and out of them."""
-    return CALL_SECONDS * step.value.params.batch if isinstance(step, Factored) else 0.0
+    return target.routine_seconds * step.value.params.batch if isinstance(step, Factored) else 0.0
 
 
-def duration(step: Step) -> float:
+def duration(step: Step, target: Target) -> float:
     """How long a step takes one core."""
-    return seconds(flops(step), moved(step)) + calling(step)
+    return target.seconds(flops(step), moved(step)) + calling(step, target)
 
 
 def _tape_flops(tape: Tape) -> int:
@@ -80,4 +63,4 @@ def _operations(v: Value) -> int:
         return 1
     if v.params in ("copy", "take") or v.params.startswith("to_"):
         return 0
-    return TRANSCENDENTAL if v.params in FUNCTIONS or v.params in ("expit", "power") else 1
+    return TRANSCENDENTAL if maths_name(v.params) in FUNCTIONS else 1

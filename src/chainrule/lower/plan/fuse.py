@@ -13,13 +13,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
-from chainrule.lower.tape.tape import TAPE, Tape
-from chainrule.lower.values.array import Call, Move
-from chainrule.lower.values.value import DOUBLE, KNOWN, Access, Value, ordered, pointwise
+from chainrule.lower.tape.tape import Tape
+from chainrule.lower.target import Target
+from chainrule.lower.values.array import TAPE, Call, Move
+from chainrule.lower.values.cuts import Box
+from chainrule.lower.values.value import DOUBLE, KNOWN, Access, Value, ordered, pointwise, root
 
-LONGEST = 400  # values of one kernel: a longer one has too few registers
+MAX_KERNEL_VALUES = 400  # values of one kernel: a longer one has too few registers
 CHEAP = frozenset({
     "copy", "negative", "add", "subtract", "multiply", "square", "absolute", "where", "to_f64",
     "to_f32", "to_i64", "to_i1", "greater", "less", "greater_equal", "less_equal", "equal",
@@ -60,14 +62,6 @@ class Piece:
     dims: tuple[int, ...]
     access: Access = ()
     added: bool = False
-
-
-class Box(NamedTuple):
-    """A part of a product: from where to where; None is all of it, and a sum of nothing is zero."""
-
-    rows: tuple[int, int] | None = None
-    columns: tuple[int, int] | None = None
-    summed: tuple[int, int] | None = None
 
 
 @dataclass(eq=False)
@@ -163,10 +157,11 @@ class Plan:
     steps: list[Step]
     outputs: list[Value]
     order: list[Value]
+    target: Target
     regions: list[Any] = field(default_factory=list)  # of `lower.stream`
 
 
-def fused(outputs: list[Value]) -> Plan:
+def fused(outputs: list[Value], target: Target) -> Plan:
     """The steps that compute these outputs, each output in memory of its own."""
     finals = list(_own_memory(outputs))
     order = ordered(finals)
@@ -175,14 +170,7 @@ def fused(outputs: list[Value]) -> Plan:
         planner.place(value)
     planner.mark_stored(order, finals)
     steps = [s for s in planner.steps if not (isinstance(s, Kernel) and not s.body)]
-    return Plan(steps, finals, order)
-
-
-def root(value: Value) -> Value:
-    """The value whose memory this one is."""
-    while value.kind == "reshape":
-        value = value.args[0][0]
-    return value
+    return Plan(steps, finals, order, target)
 
 
 def _own_memory(outputs: list[Value]) -> Iterator[Value]:
@@ -260,7 +248,7 @@ class _Planner:
         kernels = self.by_dims.get(dims, [])  # ascending
         for k in kernels[bisect_left(kernels, need) :]:
             step = self.steps[k]
-            if isinstance(step, Kernel) and len(step.body) < LONGEST:
+            if isinstance(step, Kernel) and len(step.body) < MAX_KERNEL_VALUES:
                 break
         else:
             k = len(self.steps)
@@ -356,18 +344,22 @@ def _inside(reader: Value, a: Value, access: Access, dims: tuple[int, ...]) -> b
 
 
 def matrix_strides(
-    a: Value, access: Access, shape: tuple[int, int, int]
+    a: Value, access: Access, shape: tuple[int, int, int], tiled: int | None = None
 ) -> tuple[int, int, int, int] | None:
-    """Where (batch, row, column) of an operand stand: offset and strides, if BLAS can read them."""
+    """Where (batch, row, column) of an operand stand: offset and strides, if BLAS can read them.
+
+    What has length one is no axis of the access, but for the `tiled` one of the three, of which the
+    last tile may have a single row.
+    """
     strides = a.strides
     offset = sum(d.start * s for d, s in zip(access, strides, strict=True))
-    dims = tuple(n for n in shape if n != 1)
-    along = [0] * len(dims)
+    is_axis = [n != 1 or i == tiled for i, n in enumerate(shape)]
+    along = [0] * sum(is_axis)
     for d, s in zip(access, strides, strict=True):
         for axis, step in d.terms:
             along[axis] += step * s
     per = iter(along)
-    batch, row, column = (next(per) if n != 1 else 0 for n in shape)
+    batch, row, column = (next(per) if given else 0 for given in is_axis)
     _, rows, columns = shape
     if batch < 0 or row < 0 or column < 0:
         return None

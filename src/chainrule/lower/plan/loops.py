@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from chainrule.lower.code.scalars import SCALARS
 from chainrule.lower.plan.fuse import Kernel
+from chainrule.lower.target import Target
+from chainrule.lower.values.functions import SIMPLE
 from chainrule.lower.values.value import SINGLE, Access, Value
 
-REGISTER = 64  # bytes of a vector
-SHORT_ROW = 64  # vectors
-FEW_ROWS, LONGEST_BODY = 16, 96  # summed up in registers: rows, and operations of all of them
+MAX_ROW_VECTORS = 64
+MAX_JAMMED_ROWS, MAX_JAMMED_BODY = 16, 96  # summed up in registers: rows; operations of all
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,9 @@ class Nest:
     order: tuple[int, ...] = field(default=())
 
 
-def nest_of(kernel: Kernel, elsewhere: Mapping[Value, Place] = MappingProxyType({})) -> Nest:
+def nest_of(
+    kernel: Kernel, target: Target, elsewhere: Mapping[Value, Place] = MappingProxyType({})
+) -> Nest:
     """The loop nest of a kernel; `elsewhere` are places of what is not written to its own."""
     rank = len(kernel.dims)
     reads: dict[tuple[Value, Access], Place] = {}
@@ -73,7 +75,7 @@ def nest_of(kernel: Kernel, elsewhere: Mapping[Value, Place] = MappingProxyType(
             writes[v] = elsewhere.get(v) or Place(v, 0, v.strides)
     nest = Nest(kernel.dims, 1, reads, writes, folds, kernel.body)
     _join_axes(nest)
-    _choose_vector_axis(nest)
+    _choose_vector_axis(nest, target)
     return nest
 
 
@@ -136,20 +138,20 @@ def _waits_for_itself(nest: Nest) -> bool:
     depth: dict[Value, int] = {}
     for v in chain:
         depth[v] = 1 + max((depth.get(a, 0) for a, _ in v.args), default=0)
-    simple = all(v.params in SCALARS for v in chain)
+    simple = all(v.params in SIMPLE for v in chain)
     return simple and 2 * max(depth.values()) >= len(chain)
 
 
 def _rows_together(rows: int, body: int) -> int:
     """How many rows are computed at once, so that their sum is brought to memory once."""
-    together = [n for n in range(1, FEW_ROWS + 1) if rows % n == 0 and n * body <= LONGEST_BODY]
-    return max(together, default=1)
+    most = min(MAX_JAMMED_ROWS, MAX_JAMMED_BODY // body)
+    return max((n for n in range(1, most + 1) if rows % n == 0), default=1)
 
 
 def _rows_abreast(nest: Nest) -> int:
     """How many short rows are summed up at once: registers hold their sums and what they share."""
-    short = 1 <= nest.extents[-1] // nest.lanes <= SHORT_ROW and nest.lanes > 4
-    simple = all(v.params in SCALARS for v in nest.body if v.kind == "map")
+    short = 1 <= nest.extents[-1] // nest.lanes <= MAX_ROW_VECTORS and nest.lanes > 4
+    simple = all(v.params in SIMPLE for v in nest.body if v.kind == "map")
     floats = all(f.value.dtype.kind == "f" for f in nest.folds)
     if not (short and simple and floats and nest.folds and len(nest.body) <= 12):
         return 1
@@ -163,16 +165,16 @@ def _unrolled(nest: Nest) -> int:
     if nest.extents[-1] < 8 * nest.lanes:
         return 1
     if any(last in f.axes for f in nest.folds) and len(nest.body) <= 24:
-        simple = all(v.params in SCALARS for v in nest.body if v.kind == "map")
+        simple = all(v.params in SIMPLE for v in nest.body if v.kind == "map")
         return 4 if simple else 2  # a mathematical function keeps the processor busy by itself
     return 4 if _waits_for_itself(nest) else 1
 
 
-def _choose_vector_axis(nest: Nest) -> None:
+def _choose_vector_axis(nest: Nest, target: Target) -> None:
     if not nest.extents:
         return
     narrow = all(v.dtype.itemsize <= SINGLE.itemsize for v in nest.body)
-    widest = REGISTER // (4 if narrow else 8)
+    widest = target.lanes(4 if narrow else 8)
     places = _places(nest)
 
     def cost(axis: int) -> float:

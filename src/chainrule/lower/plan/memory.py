@@ -20,9 +20,8 @@ from chainrule.lower.plan.fuse import (
     Scatter,
     Step,
     Taped,
-    root,
 )
-from chainrule.lower.values.value import Value, pointwise
+from chainrule.lower.values.value import Value, pointwise, root
 
 ALIGNMENT = 64
 LOCAL = -1  # instead of a slot of the table: what a thread has for itself
@@ -43,15 +42,13 @@ class Memory:
     def locate(self, value: Value) -> tuple[int, int]:
         """Slot of the table, or LOCAL; and offset in bytes."""
         value = root(value)
-        found = self.slots.get(value)
-        if found is None and value.kind == "constant":
-            found = self.slots[value] = (
-                1 + len(self.inputs) + len(self.outputs) + len(self.constants),
-                0,
-            )
+        place = self.slots.get(value)
+        if place is None and value.kind == "constant":
+            slot = 1 + len(self.inputs) + len(self.outputs) + len(self.constants)
+            place = self.slots[value] = (slot, 0)
             self.constants.append(value)
-        assert found is not None, f"{value!r} of kind {value.kind} is not in memory"
-        return found
+        assert place is not None, f"{value!r} of kind {value.kind} is not in memory"
+        return place
 
 
 def planned(plan: Plan, inputs: list[Value]) -> Memory:
@@ -65,13 +62,13 @@ def planned(plan: Plan, inputs: list[Value]) -> Memory:
         memory.slots[value] = (1 + i, 0)
     for i, value in enumerate(plan.outputs):
         memory.slots[root(value)] = (1 + len(inputs) + i, 0)
-    made, last = _lifetimes(plan.steps)
+    first, last = _lifetimes(plan.steps)
     for region in plan.regions:
         for own, parts in region.parts.items():  # the sums of all chunks lie side by side
-            del made[own], last[own]
-            made[parts] = region.first
-        _stretch(region, made, last)
-    _allocate(memory, plan, made, last)
+            del first[own], last[own]
+            first[parts] = region.first
+        _stretch(region, first, last)
+    _allocate(memory, plan, first, last)
     for region in plan.regions:
         for own, parts in region.parts.items():
             memory.slots[own] = memory.slots[parts]
@@ -79,9 +76,9 @@ def planned(plan: Plan, inputs: list[Value]) -> Memory:
     return memory
 
 
-def _allocate(memory: Memory, plan: Plan, made: dict[Value, int], last: dict[Value, int]) -> None:
+def _allocate(memory: Memory, plan: Plan, first: dict[Value, int], last: dict[Value, int]) -> None:
     """A place for every value from the step that makes it to the last that reads it."""
-    entering, leaving = _by_step(made), _by_step(last)
+    entering, leaving = _by_step(first), _by_step(last)
     local = {v for region in plan.regions for v in region.local}
     arenas = {0: _Arena(), LOCAL: _Arena()}
     for k, step in enumerate(plan.steps):
@@ -89,7 +86,7 @@ def _allocate(memory: Memory, plan: Plan, made: dict[Value, int], last: dict[Val
         for value, old in _in_place(step):
             place = memory.slots.get(old, (1, 0))  # inputs, outputs and constants stay as they are
             free = old not in taken and value not in memory.slots and place[0] in arenas
-            if free and made[value] == k == last[old] and (value in local) == (old in local):
+            if free and first[value] == k == last[old] and (value in local) == (old in local):
                 memory.slots[value] = place
                 taken.add(old)
         for value in entering.get(k, ()):
@@ -97,7 +94,7 @@ def _allocate(memory: Memory, plan: Plan, made: dict[Value, int], last: dict[Val
                 slot = LOCAL if value in local else 0
                 memory.slots[value] = (slot, arenas[slot].take(max(value.nbytes, 1)))
         for value in leaving.get(k, ()):
-            if value in made and value not in taken and memory.slots[value][0] in arenas:
+            if value in first and value not in taken and memory.slots[value][0] in arenas:
                 slot, offset = memory.slots[value]
                 arenas[slot].give(offset, max(value.nbytes, 1))
     memory.arena, memory.local = arenas[0].top, arenas[LOCAL].top
@@ -132,19 +129,19 @@ def _read_first(kernel: Kernel) -> list[tuple[Value, Value]]:
 
 
 def _by_step(steps: dict[Value, int]) -> dict[int, list[Value]]:
-    found: dict[int, list[Value]] = {}
+    values: dict[int, list[Value]] = {}
     for value, k in steps.items():
-        found.setdefault(k, []).append(value)
-    return found
+        values.setdefault(k, []).append(value)
+    return values
 
 
-def _stretch(region: Any, made: dict[Value, int], last: dict[Value, int]) -> None:
+def _stretch(region: Any, first: dict[Value, int], last: dict[Value, int]) -> None:
     """What a region does not have one tile at a time lives all through it."""
     for value in last:
         if value in region.local:
             continue
-        if region.first <= made.get(value, -1) <= region.last:
-            made[value] = region.first
+        if region.first <= first.get(value, -1) <= region.last:
+            first[value] = region.first
         if region.first <= last[value] <= region.last:
             last[value] = region.last
 
@@ -168,16 +165,16 @@ def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:
 
 
 def _lifetimes(steps: list[Any]) -> tuple[dict[Value, int], dict[Value, int]]:
-    made: dict[Value, int] = {}
+    first: dict[Value, int] = {}
     last: dict[Value, int] = {}
     for k, step in enumerate(steps):
         reads, writes = reads_and_writes(step)
         for value in writes:
-            made.setdefault(value, k)
+            first.setdefault(value, k)
             last[value] = k
         for value in reads:
             last[root(value)] = k
-    return made, last
+    return first, last
 
 
 class _Arena:

@@ -6,23 +6,23 @@ at the end: the result has the same bits on any number of threads, one included.
 
 from __future__ import annotations
 
-from chainrule.lower.plan.cost import BYTES_PER_SECOND, calling, duration, flops, moved, seconds
+from chainrule.lower.plan.cost import calling, duration, flops, moved
 from chainrule.lower.plan.fuse import Factored, Kernel, Plan, Product, Step
 from chainrule.lower.plan.memory import reads_and_writes
 from chainrule.lower.plan.stream import Region, alone, least_rows, resize
+from chainrule.lower.target import Target
 from chainrule.lower.values.value import Value, pointwise
 
-MOST_CHUNKS = 32  # and so the most threads that are ever busy
-CHUNK_SECONDS = 50e-6  # handing one out takes a few microseconds
-ADDING_UP = 0.03  # the part of the time that may go into adding up the sums of chunks
-ROWS = 8  # chunks begin at multiples of it, so that no vector is cut
+MAX_CHUNKS = 32  # and so the most threads that are ever busy
+MAX_SUMMING_SHARE = 0.03  # the part of the time that may go into adding up the sums of chunks
+CHUNK_ROW_MULTIPLE = 8  # chunks begin at multiples of it, so that no vector is cut
 
 
 def split(plan: Plan) -> None:
     """Say which steps run in chunks, and add the steps that add up their sums."""
     for k, step in enumerate(plan.steps):
         if not any(r.first <= k <= r.last for r in plan.regions):
-            region = _lone(step, k)
+            region = _lone(step, k, plan.target)
             if region is not None:
                 plan.regions.append(region)
                 resize(plan, region, region.tile)
@@ -31,16 +31,16 @@ def split(plan: Plan) -> None:
     for region in plan.regions:
         region.first, region.last = region.first + inserted, region.last + inserted
         steps = plan.steps[region.first : region.last + 1]
-        region.chunk_rows = _chunk_rows(region, steps)
+        region.chunk_rows = _chunk_rows(region, steps, plan.target)
         if region.chunks > 1:
             added = [_own_sums(region, steps, v) for v in _in_order(region.totals, steps)]
             plan.steps[region.last + 1 : region.last + 1] = added
             inserted += len(added)
 
 
-def _lone(step: Step, k: int) -> Region | None:
+def _lone(step: Step, k: int, target: Target) -> Region | None:
     """A single step as a region, where it takes long enough."""
-    chunks = int(duration(step) / CHUNK_SECONDS)
+    chunks = int(duration(step, target) / target.chunk_seconds)
     if chunks < 2:
         return None
     if isinstance(step, Product):
@@ -52,26 +52,26 @@ def _lone(step: Step, k: int) -> Region | None:
     else:
         return None
     for rows in sorted(set(extents), key=extents.index):  # the outermost that is long enough
-        least = least_rows(step.value) if isinstance(step, Product) else ROWS
-        tile = -(-rows // min(chunks, MOST_CHUNKS))
-        tile = max(-(-tile // ROWS) * ROWS, least)
+        least = least_rows(step.value, target) if isinstance(step, Product) else CHUNK_ROW_MULTIPLE
+        tile = -(-rows // min(chunks, MAX_CHUNKS))
+        tile = max(-(-tile // CHUNK_ROW_MULTIPLE) * CHUNK_ROW_MULTIPLE, least)
         region = alone(step, k, rows, tile) if tile < rows else None
         if region is not None and not (isinstance(step, Product) and region.totals):
             return region
     return None
 
 
-def _chunk_rows(region: Region, steps: list[Step]) -> int:
+def _chunk_rows(region: Region, steps: list[Step], target: Target) -> int:
     """Rows of one chunk: whole tiles."""
     tiles = region.rows // region.tile
     times = region.rows / region.tile
     work = sum(map(flops, steps))
     traffic = sum(map(moved, steps))
-    expected = times * (seconds(work, traffic) + sum(map(calling, steps)))
-    wanted = min(MOST_CHUNKS, tiles, int(expected / CHUNK_SECONDS))
+    expected = times * (target.seconds(work, traffic) + sum(calling(s, target) for s in steps))
+    wanted = min(MAX_CHUNKS, tiles, int(expected / target.chunk_seconds))
     sums = sum(v.nbytes for v in region.totals)
     if sums:
-        wanted = min(wanted, int(ADDING_UP * expected * BYTES_PER_SECOND / sums))
+        wanted = min(wanted, int(MAX_SUMMING_SHARE * expected * target.bytes_per_second / sums))
     return -(-tiles // max(wanted, 1)) * region.tile
 
 

@@ -14,14 +14,13 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
-from chainrule.lower.plan.fuse import Factored, Kernel, Piece, Plan, Product, Step, root
+from chainrule.lower.plan.fuse import Factored, Kernel, Piece, Plan, Product, Step
 from chainrule.lower.plan.memory import reads_and_writes
-from chainrule.lower.values.value import Access, Dim, Value
+from chainrule.lower.target import Target
+from chainrule.lower.values.value import Access, Dim, Value, root
 
-LEAST_ROWS = 64
-CACHE = 2**20  # bytes that one tile may take
-NEAR = 2**23  # bytes that are still found in a cache of several cores
-WORTH = 2**19  # bytes that must be saved
+MIN_TILE_ROWS = 64
+MIN_SAVED_BYTES = 2**19
 NEVER = -1
 
 
@@ -114,10 +113,10 @@ def _candidates(steps: list[Step]) -> list[int]:
     weight: dict[int, int] = {}
     for step in steps:
         for value in {root(v): None for part in reads_and_writes(step) for v in part}:
-            if value.dims and value.dims[0] >= LEAST_ROWS:
+            if value.dims and value.dims[0] >= MIN_TILE_ROWS:
                 weight[value.dims[0]] = weight.get(value.dims[0], 0) + value.nbytes
     heavy = sorted(weight, key=lambda n: -weight[n])
-    return [n for n in heavy[:3] if weight[n] > WORTH]
+    return [n for n in heavy[:3] if weight[n] > MIN_SAVED_BYTES]
 
 
 def _arranged(steps: list[Step], plan: Plan) -> tuple[list[Step], list[Region]]:
@@ -125,7 +124,7 @@ def _arranged(steps: list[Step], plan: Plan) -> tuple[list[Step], list[Region]]:
     those between the regions of that one, each stretch by itself."""
     tried = [_sorted(steps, plan, rows) for rows in _candidates(steps)]
     best, regions, saved = max(tried, key=itemgetter(2), default=(steps, [], 0))
-    if saved <= WORTH:
+    if saved <= MIN_SAVED_BYTES:
         return steps, []
     arranged: list[Step] = []
     every: list[Region] = []
@@ -156,33 +155,37 @@ def _sorted(steps: list[Step], plan: Plan, rows: int) -> tuple[list[Step], list[
         if k != NEVER:
             axis[step] = k
         _note(step, known, k, stage)
-    found: list[Step] = []
+    arranged: list[Step] = []
     regions: list[Region] = []
     saved = 0
     outputs = {root(v) for v in plan.outputs}
     readers = _readers(plan.steps)
     for stage in range(max((*before, *inside), default=0) + 1):
-        found += before.get(stage, [])
+        arranged += before.get(stage, [])
         tiled = inside.get(stage, [])
-        region = Region(len(found), len(found) + len(tiled) - 1, rows, rows, axis, dict(known.dim))
-        found += tiled
-        gain = _localised(region, tiled, readers, outputs, known) if len(tiled) > 1 else 0
-        if gain > WORTH and region.tile < rows:
+        region = Region(
+            len(arranged), len(arranged) + len(tiled) - 1, rows, rows, axis, dict(known.dim)
+        )
+        arranged += tiled
+        gain = (
+            _localised(region, tiled, readers, outputs, known, plan.target) if len(tiled) > 1 else 0
+        )
+        if gain > MIN_SAVED_BYTES and region.tile < rows:
             regions.append(region)
             saved += gain
-    return found, regions, saved
+    return arranged, regions, saved
 
 
 def _conforming(value: Value, access: Access, along: int, rows: int) -> int | None:
     """The axis of a value that goes with the rows; None if none does, NEVER if it cannot."""
-    found = [i for i, d in enumerate(access) if any(axis == along for axis, _ in d.terms)]
-    if not found:
+    axes = [i for i, d in enumerate(access) if any(axis == along for axis, _ in d.terms)]
+    if not axes:
         return None
-    one = len(found) == 1 and access[found[0]] == Dim(along) and value.dims[found[0]] == rows
+    one = len(axes) == 1 and access[axes[0]] == Dim(along) and value.dims[axes[0]] == rows
     base = root(value)
-    if base is not value and (found[0] != 0 or not base.dims or base.dims[0] != rows):
+    if base is not value and (axes[0] != 0 or not base.dims or base.dims[0] != rows):
         return NEVER  # a reshape keeps rows apart only where they come first
-    return found[0] if one else NEVER
+    return axes[0] if one else NEVER
 
 
 def _row_axis(step: Step, known: _Rows) -> int:
@@ -219,7 +222,7 @@ def _reads(step: Step, k: int) -> list[tuple[Value, Access, int]]:
 def _row_dims(step: Step, k: int, rows: int) -> dict[Value, int | None]:
     """Per value that a step reads, which of its axes goes with the rows."""
     return {
-        root(value): None if along == NEVER else _conforming(value, access, along, rows)
+        root(value): _conforming(value, access, along, rows)
         for value, access, along in _reads(step, k)
     }
 
@@ -228,7 +231,7 @@ def _fits(step: Step, known: _Rows, k: int) -> bool:
     """Whether a step can be done for some rows alone, if its axis k goes with them."""
     dims = _row_dims(step, k, known.rows)
     for value, access, along in _reads(step, k):
-        at = None if along == NEVER else _conforming(value, access, along, known.rows)
+        at = _conforming(value, access, along, known.rows)
         if at == NEVER or at != dims[root(value)]:  # it is read in two ways
             return False
         if isinstance(step, Product) and along != NEVER and at is None:
@@ -238,27 +241,17 @@ def _fits(step: Step, known: _Rows, k: int) -> bool:
 
 def _stage(step: Step, known: _Rows, k: int) -> int:
     """The first stage in which everything that a step reads is there."""
-    found = 0
-    if isinstance(step, Piece):  # pieces are laid one over the other
-        found = known.stage.get(step.whole, 0)
-    if k == NEVER:
-        for value in reads_and_writes(step)[0]:
-            base = root(value)
-            s = known.stage.get(base, 0)
-            found = max(found, s + 1 if base in known.dim or base in known.total else s)
-        return found
-    for value, access, along in _reads(step, k):
-        base = root(value)
-        s = known.stage.get(base, 0)
-        at = None if along == NEVER else _conforming(value, access, along, known.rows)
-        same = base in known.dim and at == known.dim[base] and base in known.stage
-        found = max(
-            found,
-            s + 1
-            if base in known.total or (base in known.dim and not same and base in known.stage)
-            else s,
-        )
-    return found
+    # Pieces are laid one over the other.
+    stage = known.stage.get(step.whole, 0) if isinstance(step, Piece) else 0
+    reads: list[tuple[Value, int | None]] = (
+        [(root(value), None) for value in reads_and_writes(step)[0]]
+        if k == NEVER
+        else [(root(v), _conforming(v, at, way, known.rows)) for v, at, way in _reads(step, k)]
+    )
+    for base, dim in reads:
+        waits = base in known.total or known.dim.get(base, dim) != dim
+        stage = max(stage, known.stage.get(base, 0) + waits)
+    return stage
 
 
 def _note(step: Step, known: _Rows, k: int, stage: int) -> None:
@@ -287,7 +280,12 @@ def _readers(steps: list[Step]) -> Counter[Value]:
 
 
 def _localised(
-    region: Region, tiled: list[Step], readers: Counter[Value], outputs: set[Value], known: _Rows
+    region: Region,
+    tiled: list[Step],
+    readers: Counter[Value],
+    outputs: set[Value],
+    known: _Rows,
+    target: Target,
 ) -> int:
     """Which values need to exist one tile at a time only, and how many bytes that saves.
 
@@ -311,21 +309,21 @@ def _localised(
     if not kept + again or not per_row:
         return 0
     products = [s for s in tiled if isinstance(s, Product)]
-    least = max((least_rows(s.value, region.axis[s]) for s in products), default=8)
+    least = max((least_rows(s.value, target, region.axis[s]) for s in products), default=8)
     # More than the least rows of any product only where these stay near the processor, too.
-    least = min(least, max(LEAST_ROWS, NEAR // per_row))
-    region.tile = _tile(region.rows, CACHE // per_row, least)
+    least = min(least, max(MIN_TILE_ROWS, target.shared_cache_bytes // per_row))
+    region.tile = _tile(region.rows, target.cache_bytes // per_row, least)
     return (kept + again) // region.rows * (region.rows - region.tile)
 
 
-def least_rows(product: Value, axis: int = 0) -> int:
+def least_rows(product: Value, target: Target, axis: int = 0) -> int:
     """Rows from which on a product is worth a call: it goes through all of its other operand.
 
     One that sums over the rows goes through all of its result.
     """
     _, rows, columns, summed = product.params
-    large = columns * (rows if axis == 1 else summed) * product.dtype.itemsize > CACHE
-    return 4 * LEAST_ROWS if large else LEAST_ROWS
+    other = columns * (rows if axis == 1 else summed) * product.dtype.itemsize
+    return 4 * MIN_TILE_ROWS if other > target.cache_bytes else MIN_TILE_ROWS
 
 
 def _tile(rows: int, fitting: int, least: int) -> int:

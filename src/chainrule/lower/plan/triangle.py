@@ -1,140 +1,16 @@
-"""Products of which a part is known to be zero, or is never read, are computed without it.
+"""Products are computed in the parts that `values/cuts.py` found, where their memory allows it.
 
-A triangular matrix has half of its elements; of the adjoint of one, half are read.  Such a product
-is cut into blocks along its rows or columns, and each block is multiplied over the range that it
-needs.  Where the axis is several triangles one after the other, (k, i) with the same pattern in i
-for every k, memory has i before k: then a block of i is a block of the matrix that BLAS sees.
+Where the axis is several triangles one after the other, (k, i) with the same pattern in i for every
+k, memory has i before k: then a block of i is a block of the matrix that BLAS sees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from math import prod
-
-import numpy as np
-
-from chainrule.lower.plan.arrange import LONG, SHORT, bound_to_order, seen_as, written
-from chainrule.lower.plan.fuse import Box, Kernel, Plan, Product, Step, root
+from chainrule.lower.plan.arrange import LONG_AXIS, SHORT_AXIS, bound_to_order, seen_as, written
+from chainrule.lower.plan.fuse import Kernel, Plan, Product, Step
 from chainrule.lower.plan.memory import reads_and_writes
-from chainrule.lower.plan.needed import Readers
-from chainrule.lower.plan.zeros import Zeros, read
-from chainrule.lower.values.value import Access, Dim, Value
-
-BLOCKS, LEAST_WIDTH = 8, 32  # how many at most, and rows or columns of one
-LEAST, WORTH = 10**5, 0.25  # multiplications saved, and the part of all of them
-AXES = ("rows", "columns", "summed")
-
-
-@dataclass(frozen=True)
-class Cut:
-    """How a product is cut: blocks along `axis`, each with its range of `over`.
-
-    The axis is `repeats` times as long as `blocks` say where several triangles lie side by side.
-    """
-
-    axis: str
-    over: str
-    blocks: tuple[tuple[int, int, int, int], ...]  # first, after; first, after of the range
-    repeats: int
-    share: float  # of all multiplications
-
-    def boxes(self, extent: int) -> tuple[Box, ...]:
-        """The parts to compute, and those to set to zero; `extent` is that of the axis `over`."""
-        found = []
-        for first, after, low, high in self.blocks:
-            along = {self.axis: (first * self.repeats, after * self.repeats)}
-            if low < high or self.over == "summed":
-                found.append(Box(**along, **{self.over: (low, high)}))
-            if self.over != "summed":
-                empty = [side for side in ((0, low), (high, extent)) if side[0] < side[1]]
-                found += [Box(**along, **{self.over: side}, summed=(0, 0)) for side in empty]
-        return tuple(found)
-
-
-def cuts(made: Iterable[Value], outputs: Sequence[Value]) -> dict[Value, Cut]:
-    """Per product of which a part can be left out, how that is done; they are among `made`."""
-    if not any(v.kind == "product" and _is_large(v) for v in made):
-        return {}
-    zeros = Zeros()
-    readers = Readers(outputs, zeros)
-    found: dict[Value, Cut] = {}
-    for v in readers.order:
-        if (
-            v.kind == "product"
-            and v.params[0] == 1
-            and 1 not in v.params[1:]
-            and WORTH * prod(v.params) >= LEAST
-        ):
-            every = [c for c in _choices(v, zeros, readers) if c.share <= 1 - WORTH]
-            if every:
-                found[v] = min(every, key=lambda c: c.share)
-    return found
-
-
-def _is_large(product: Value) -> bool:
-    batch, *sizes = product.params
-    return batch == 1 and 1 not in sizes and WORTH * prod(sizes) >= LEAST
-
-
-def other_operand(product: Value, cut: Cut) -> Value:
-    """What zeros are left out of multiplying: it must be finite for that to be right."""
-    return root(product.args[0 if cut.axis == "columns" else 1][0])
-
-
-def _choices(v: Value, zeros: Zeros, readers: Readers) -> Iterator[Cut]:
-    _, rows, columns, summed = v.params
-    (a, of_a), (b, of_b) = v.args
-    left, right = zeros.of(a), zeros.of(b)
-    if right is not None:
-        kept = ~read(right, of_b, (summed, columns)).T
-        yield from _cuts("columns", "summed", kept, v)
-    if left is not None:
-        yield from _cuts("rows", "summed", ~read(left, of_a, (rows, summed)), v)
-    needed = readers.needed(v)
-    if needed is not None:
-        yield from _cuts("columns", "rows", needed.T, v)
-        yield from _cuts("rows", "columns", needed, v)
-
-
-def _cuts(axis: str, over: str, kept: np.ndarray, v: Value) -> Iterator[Cut]:
-    """The ways to cut an axis: as it is, and as triangles side by side."""
-    yield _cut(axis, over, kept, 1)
-    split = _split(*v.args[AXES.index(axis)], AXES.index(axis))
-    if split is not None:
-        repeats, each = split
-        yield _cut(axis, over, np.any(kept.reshape(repeats, each, -1), axis=0), repeats)
-
-
-def _cut(axis: str, over: str, kept: np.ndarray, repeats: int) -> Cut:
-    """Blocks of equal length, neighbours of one range joined."""
-    length, extent = kept.shape
-    count = max(1, min(BLOCKS, length * repeats // LEAST_WIDTH))
-    width = -(-length // count)
-    blocks: list[tuple[int, int, int, int]] = []
-    for first in range(0, length, width):
-        after = min(first + width, length)
-        (where,) = np.nonzero(kept[first:after].any(0))
-        low, high = (int(where[0]), int(where[-1]) + 1) if len(where) else (0, 0)
-        if blocks and blocks[-1][2:] == (low, high):
-            first = blocks.pop()[0]
-        blocks.append((first, after, low, high))
-    computed = sum((after - first) * (high - low) for first, after, low, high in blocks)
-    return Cut(axis, over, tuple(blocks), repeats, computed / (length * extent))
-
-
-def _split(operand: Value, access: Access, axis: int) -> tuple[int, int] | None:
-    """The two axes of an operand's memory that its one axis, read along `axis`, consists of."""
-    at = [p for p, d in enumerate(access) if d == Dim(axis)]
-    dims, whole = operand.dims, root(operand).dims
-    if len(at) != 1 or len(dims) != 2 or len(whole) != len(dims) + 1:
-        return None
-    (p,) = at
-    split = whole[p], whole[p + 1]
-    return split if (*dims[:p], *split, *dims[p + 1 :]) == whole else None
-
-
-# -- in a plan -------------------------------------------------------------------------------------
+from chainrule.lower.values.cuts import AXES, Cut, split_axis
+from chainrule.lower.values.value import Dim, Value, root
 
 
 def cut_products(plan: Plan, found: dict[Value, Cut]) -> set[int]:
@@ -153,7 +29,7 @@ def cut_products(plan: Plan, found: dict[Value, Cut]) -> set[int]:
             step.boxes, step.share = cut.boxes(sizes[cut.over]), cut.share
     turned.apply()
     long = {v.dims[0] for v, cut in turned.products.items() if cut.axis == "columns"}
-    return {n for n in long if n >= LONG}
+    return {n for n in long if n >= LONG_AXIS}
 
 
 class _Turned:
@@ -211,7 +87,7 @@ class _Turned:
         return [v for v in self.views.get(root(merged), ()) if len(v.dims) == len(merged.dims) + 1]
 
     def _fits(self, v: Value, cut: Cut) -> bool:
-        if _split(*v.args[AXES.index(cut.axis)], AXES.index(cut.axis)) is None:
+        if split_axis(*v.args[AXES.index(cut.axis)], AXES.index(cut.axis)) is None:
             return False  # it is a copy for BLAS
         if root(self._operand(v, cut)[0]).kind == "product":
             return False
@@ -229,7 +105,7 @@ class _Turned:
         for value in self.views.get(base, [base]):
             if value.dims == split:
                 innermost = axis + 2 == len(split)
-                if innermost and parts[0] < SHORT and split[0] < LONG:
+                if innermost and parts[0] < SHORT_AXIS and split[0] < LONG_AXIS:
                     return False  # they would not fill a register, nor would what else is there
             elif value.dims != merged.dims or not all(
                 self._reads_alike(step, value, axis) for step in self.read_by.get(value, ())

@@ -12,24 +12,18 @@ will need of the operands is saved in the same order, in a room of its own.  So 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from chainrule.core.op import NOT_WRITTEN, Op
-from chainrule.core.parts import OBJECT
-from chainrule.core.spec import Spec
-from chainrule.errors import UnsupportedError
-
-if TYPE_CHECKING:
-    from chainrule.lower.tape.kinds import Kind
+from chainrule.lower.tape.kinds import Kind
 
 # The word of a run: its instructions do not need each other; it hands adjoints on; its length, a
 # bit where that is one, and its kind.
 APART, REVERSED, LENGTH, ONE, KIND = 1, 2, 2, 2**15, 16
-LONGEST = 8184  # instructions of a run: the most in 13 bits that fill whole vectors
-MOST_KINDS = 2**15
-SHORT = 16  # groups of fewer instructions of one kind are put together, one after the other
+MAX_RUN = 8184  # instructions of a run: the most in 13 bits that fill whole vectors
+MAX_KINDS = 2**15
+SHORT_GROUP = 16  # groups of fewer instructions of one kind are put together, one by one
 
 
 @dataclass(frozen=True)
@@ -117,21 +111,6 @@ class Tape:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _refuse(*_: Any, **__: Any) -> Any:
-    raise UnsupportedError("a tape is run by compiled code only")
-
-
-TAPE = Op(
-    name="tape",
-    forward=_refuse,
-    inputs=(),
-    derivative=NOT_WRITTEN,
-    spec=lambda tape: Spec((), OBJECT),
-    samples=list,
-    doc="The results of a tape, given its inputs.",
-)
-
-
 @dataclass(frozen=True)
 class Schedule:
     """Instructions in the order they run."""
@@ -172,19 +151,19 @@ def scheduled(
     begins = np.cumsum(arity[kinds] * lengths) - arity[kinds] * lengths
     of = np.repeat(np.arange(len(starts)), lengths)
     inside = np.arange(len(order)) - starts[of]
-    found = np.empty(len(operands), np.int32)
+    slots = np.empty(len(operands), np.int32)
     for j in range(int(arity.max())):
         has = arity[kind[order]] > j
         at = (begins[of] + j * lengths[of] + inside)[has]
-        found[at] = slot[operands[first_operand[order[has]] + j]]
-    return Schedule(words.astype(np.int32), back[order[starts]], found, slot)
+        slots[at] = slot[operands[first_operand[order[has]] + j]]
+    return Schedule(words.astype(np.int32), back[order[starts]], slots, slot)
 
 
 def _runs(kind: np.ndarray, level: np.ndarray, back: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where each run starts, and whether its instructions do not need each other."""
     other = (np.diff(kind) != 0) | (np.diff(back) != 0)
     starts = np.flatnonzero(np.r_[len(kind) > 0, other | (np.diff(level) != 0)])  # of groups
-    short = np.diff(starts, append=len(kind)) < SHORT
+    short = np.diff(starts, append=len(kind)) < SHORT_GROUP
     joined = np.r_[starts[:0] > 0, starts[:1] < 0, ~other[starts[1:] - 1] & short[1:] & short[:-1]]
     alone = ~joined & ~np.r_[joined[1:], joined[:1]]
     return starts[~joined], alone[~joined] & ~short[~joined]
@@ -194,6 +173,6 @@ def _short_enough(
     starts: np.ndarray, apart: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same with long runs cut in pieces."""
-    pieces = -(-np.diff(starts, append=count) // LONGEST)
+    pieces = -(-np.diff(starts, append=count) // MAX_RUN)
     inside = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    return np.repeat(starts, pieces) + LONGEST * inside, np.repeat(apart, pieces)
+    return np.repeat(starts, pieces) + MAX_RUN * inside, np.repeat(apart, pieces)

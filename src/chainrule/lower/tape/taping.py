@@ -18,14 +18,14 @@ from chainrule.core.rule import rule_for
 from chainrule.diff import sweep
 from chainrule.diff.sweep import SWEEP, moves_lanes
 from chainrule.lower.tape.kinds import SLOT_TYPES, Kind
-from chainrule.lower.tape.tape import MOST_KINDS, TAPE, Result, Sweep, Tape, scheduled
-from chainrule.lower.values.array import NotLoweredError
+from chainrule.lower.tape.tape import MAX_KINDS, Result, Sweep, Tape, scheduled
+from chainrule.lower.values.array import TAPE, NotLoweredError
 from chainrule.lower.values.value import DOUBLE
 from chainrule.ops.structure import item
 from chainrule.record.specialise import Guard, Recording
 
-MOST_SWEEPS = 31
-MOST_BAKED = 4  # constants of one op that are written into the code; others take a slot each
+MAX_SWEEPS = 31
+MAX_BAKED = 4  # constants of one op that are written into the code; others take a slot each
 
 
 def taped(recording: Recording) -> Recording:
@@ -195,7 +195,7 @@ class _Writer:
             return None
         count = self.baked[base] = self.baked.get(base, 0) + 1
         numbers = all(type(c) in (int, float, np.float64) for c in constants)
-        if count <= MOST_BAKED or not numbers or node.dtype != DOUBLE:
+        if count <= MAX_BAKED or not numbers or node.dtype != DOUBLE:
             return key
         for i, arg in enumerate(args):
             if type(arg) is not int:
@@ -214,9 +214,7 @@ class _Writer:
             kind = Kind(node, args)
         except NotLoweredError:
             kind = None
-        if (
-            kind is None or len(self.kinds) == MOST_KINDS // 2
-        ):  # each may be told apart by ways back
+        if kind is None or len(self.kinds) == MAX_KINDS // 2:  # each may be told apart by ways back
             self.known[key] = -1
             return -1
         self.known[key] = len(self.kinds)
@@ -237,7 +235,7 @@ class _Writer:
 
     def recording(self) -> Recording:
         """The recording in which one node stands for the tape."""
-        if len(self.sweeps) > MOST_SWEEPS or any(n.rule.op is SWEEP for n in self.rest):
+        if len(self.sweeps) > MAX_SWEEPS or any(n.rule.op is SWEEP for n in self.rest):
             raise NotLoweredError("a gradient was recorded as a sweep, and cannot be")
         given = self.given_recording
         graph = given.graph

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.node import Node
-from chainrule.core.spec import Shape
+from chainrule.core.op import NOT_WRITTEN, Op
+from chainrule.core.parts import OBJECT
+from chainrule.core.spec import Shape, Spec
+from chainrule.errors import UnsupportedError
 from chainrule.lower.values.value import Access, Dim, Value, composed
 
 
@@ -78,6 +81,21 @@ class Call:
     @property
     def op(self) -> Any:
         return self.node.op
+
+
+def _not_interpreted(*_: Any, **__: Any) -> Any:
+    raise UnsupportedError("a tape is run by compiled code only")
+
+
+TAPE = Op(
+    name="tape",
+    forward=_not_interpreted,
+    inputs=(),
+    derivative=NOT_WRITTEN,
+    spec=lambda tape: Spec((), OBJECT),
+    samples=list,
+    doc="The results of a tape, given its inputs.",
+)
 
 
 def dims_of(shape: Shape) -> tuple[int, ...]:

@@ -12,8 +12,8 @@ from chainrule.lower.values.value import pointwise
 from chainrule.lower.values.views import Views
 
 LETTERS = "abcdefghlmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # without i, j, k of a matrix product
-SMALL = 8  # an extent below which a product is written out
-LONG = 64  # of a sum: what is done once per element of the result is little beside it
+MIN_BLAS_EXTENT = 8  # an extent below which a product is written out
+LONG_SUM = 64  # of a sum: what is done once per element of the result is little beside it
 
 
 class Contractions(Views):
@@ -137,5 +137,5 @@ class Contractions(Views):
 
 def _worth_a_step(batch: int, rows: int, columns: int, summed: int) -> bool:
     """Whether a product is large enough for a step of its own; few columns are in a long sum."""
-    least = 2 if summed >= LONG else SMALL
+    least = 2 if summed >= LONG_SUM else MIN_BLAS_EXTENT
     return min(rows, columns) >= least and summed >= 4 and rows * columns * summed >= 4096

@@ -18,9 +18,9 @@ from chainrule.lower.values.array import Array, NotLoweredError
 from chainrule.lower.values.contract import Contractions
 from chainrule.ops.windows import Window, inner
 
-CHANNELS_LAST = 8  # from so many channels on
-UNFOLDED = 2**26  # bytes of unfolded windows: more are left to the interpreter, which takes turns
-TAPS = 128  # of a kernel that is folded back
+MIN_CHANNELS_LAST = 8  # from so many channels on
+MAX_UNFOLDED_BYTES = 2**26  # of windows: more are left to the interpreter, which takes turns
+MAX_FOLDED_TAPS = 128  # of a kernel that is folded back
 
 
 class Convolutions(Contractions):
@@ -60,7 +60,7 @@ class Convolutions(Contractions):
         found = self._product(self._results(y, groups), rows, ("gro", names, "gok"))
         out, channels = y.shape[1], x.shape[1] // groups
         taps = [v.size for v in windows]
-        if channels < CHANNELS_LAST:
+        if channels < MIN_CHANNELS_LAST:
             return self.reshape(found, (out, channels, *taps))
         found = self.reshape(found, (out, *taps, channels))
         return self.transpose(found, (0, found.ndim - 1, *range(1, found.ndim - 1)))
@@ -71,12 +71,12 @@ class Convolutions(Contractions):
         y, w = self._alike(y, w)
         images, _, *positions = y.shape
         channels, *taps = w.shape[1:]
-        if prod(taps) > TAPS:
+        if prod(taps) > MAX_FOLDED_TAPS:
             raise NotLoweredError(f"a kernel of {prod(taps)} elements is folded back")
         rows, weights = self._results(y, groups), self._weights(w, groups)
         self._bounded(prod(y.shape) // y.shape[1] * prod(w.shape[1:]) * groups, y.dtype)
         # As (images, groups, channels, *positions, *taps), whichever way it lies in memory.
-        if channels < CHANNELS_LAST:
+        if channels < MIN_CHANNELS_LAST:
             spread = self._product(rows, weights, ("gro", "gok", "gkr"))
             spread = self.reshape(spread, (groups, channels, *taps, images, *positions))
             n = len(taps)
@@ -110,7 +110,7 @@ class Convolutions(Contractions):
         return found
 
     def _bounded(self, size: int, dtype: Any) -> None:
-        if size * dtype.itemsize > UNFOLDED:
+        if size * dtype.itemsize > MAX_UNFOLDED_BYTES:
             raise NotLoweredError("its windows are too many to be unfolded at once")
 
     def _rows(self, x: Array, windows: Sequence[Window], groups: int) -> tuple[Array, str]:
@@ -122,7 +122,7 @@ class Convolutions(Contractions):
         n = len(windows)
         taps, positions = tuple(range(3, 3 + n)), tuple(range(3 + n, 3 + 2 * n))
         elements, count = prod(seen.shape[2 : 3 + n]), prod((images, *seen.shape[3 + n :]))
-        if channels // groups < CHANNELS_LAST:
+        if channels // groups < MIN_CHANNELS_LAST:
             moved = self.transpose(seen, (1, 2, *taps, 0, *positions))
             return self.reshape(moved, (groups, elements, count)), "gkr"
         moved = self.transpose(seen, (1, 0, *positions, *taps, 2))
@@ -131,7 +131,7 @@ class Convolutions(Contractions):
     def _weights(self, w: Array, groups: int) -> Array:
         """Weights as (groups, channels out, elements of a window)."""
         out, channels, *taps = w.shape
-        if channels >= CHANNELS_LAST:
+        if channels >= MIN_CHANNELS_LAST:
             w = self.transpose(w, (0, *range(2, w.ndim), 1))
         return self.reshape(w, (groups, out // groups, channels * prod(taps)))
 

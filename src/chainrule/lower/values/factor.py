@@ -17,10 +17,13 @@ import numpy as np
 
 from chainrule.core.parts import OBJECT
 from chainrule.core.spec import Shape
-from chainrule.lower.code.routines import (
+from chainrule.lower.values.array import Array, NotLoweredError, dims_of
+from chainrule.lower.values.convolve import Convolutions
+from chainrule.lower.values.layout import in_memory_order
+from chainrule.lower.values.routine import (
+    ARGUMENTS,
     INFO,
     ONE,
-    WRITTEN,
     Asked,
     Given,
     Made,
@@ -28,14 +31,11 @@ from chainrule.lower.code.routines import (
     Routine,
     letter,
 )
-from chainrule.lower.values.array import Array, NotLoweredError, dims_of
-from chainrule.lower.values.convolve import Convolutions
-from chainrule.lower.values.layout import in_memory_order
 from chainrule.lower.values.value import BOOL, pointwise
 
 INTEGER = np.dtype(np.int32)
-MOST = np.iinfo(INTEGER).max
-BLOCK = 64  # columns that a routine takes at once, at most: what it needs memory for
+MAX_INTEGER = np.iinfo(INTEGER).max
+BLOCK_COLUMNS = 64  # columns that a routine takes at once, at most: what it needs memory for
 FLAG = {True: "N", False: "T"}  # of a matrix as it is, and transposed
 
 
@@ -123,8 +123,8 @@ class Factors(Convolutions):
         n = a.shape[-1]
         factor, pivots, _, singular, turned = self._lu(self._stacked(a))
         self._ask_if(singular)
-        calls = [("getri", (n, Made(0), n, Given(1), Made(1), n * BLOCK, INFO))]
-        made = [Result((n, n), a.dtype), Result((n * BLOCK,), a.dtype, each=False)]
+        calls = [("getri", (n, Made(0), n, Given(1), Made(1), n * BLOCK_COLUMNS, INFO))]
+        made = [Result((n, n), a.dtype), Result((n * BLOCK_COLUMNS,), a.dtype, each=False)]
         found, *_ = self._routine(
             f"inverse {n, n}", calls, [factor, pivots], made, [(0, 0)], 4 * n**3 // 3
         )
@@ -168,7 +168,7 @@ class Factors(Convolutions):
         if 0 in a.shape:
             return self._filled((*stack, n), a, 0), self._filled(a.shape, a, 0)
         matrix = self._by_columns(a)
-        room, whole = 1 + (6 + BLOCK) * n + 2 * n * n, 3 + 5 * n
+        room, whole = 1 + (6 + BLOCK_COLUMNS) * n + 2 * n * n, 3 + 5 * n
         sizes = Made(2), room, Made(3), whole, INFO
         calls = [("syevd", ("V", UPLO.upper(), n, Made(0), n, Made(1), *sizes))]
         made = [
@@ -187,7 +187,7 @@ class Factors(Convolutions):
         k = m if mode == "complete" else n
         if 0 in a.shape:
             raise NotLoweredError("the matrix is empty")
-        room = BLOCK * k
+        room = BLOCK_COLUMNS * k
         beside = Result((n,), a.dtype), Result((room,), a.dtype, each=False)
         calls = [("geqrf", (m, n, Made(0), m, Made(1), Made(2), room, INFO))]
         made = [Result((n, m), a.dtype), *beside]
@@ -210,7 +210,7 @@ class Factors(Convolutions):
             raise NotLoweredError("the matrix is empty")
         k, most = min(m, n), max(m, n)
         rows, columns = (m, n) if full_matrices else (k, k)
-        room = 4 * k * k + 7 * k + most + 2 * BLOCK * most
+        room = 4 * k * k + 7 * k + most + 2 * BLOCK_COLUMNS * most
         sizes = Made(2), m, Made(3), columns, Made(4), room, Made(5), INFO
         calls = [("gesdd", ("A" if full_matrices else "S", m, n, Made(0), m, Made(1), *sizes))]
         made = [
@@ -245,9 +245,9 @@ class Factors(Convolutions):
             raise NotLoweredError("a routine failed, or an operand was not finite")
         for routine, arguments in calls:
             called = letter(dtype) + routine
-            if routine not in WRITTEN and not self.exported(called):
+            if routine in ARGUMENTS and not self.exported(called):
                 raise NotLoweredError(f"SciPy does not export {called}")
-            if any(isinstance(a, int) and a > MOST for a in arguments):
+            if any(isinstance(a, int) and a > MAX_INTEGER for a in arguments):
                 raise NotLoweredError(f"{called} does not count so far")
         batch = max(a.shape[0] for a in operands)
         results = (*made, Result((), BOOL))

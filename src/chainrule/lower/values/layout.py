@@ -14,8 +14,8 @@ from math import prod
 from chainrule.lower.values.array import through_views
 from chainrule.lower.values.value import Access, Dim, Value, composed, pointwise
 
-VECTOR = 8  # elements, from which an axis is worth to be the innermost
-LEAST_RANK = 3  # matrices are read by rows or by columns alike, and BLAS transposes them itself
+MIN_INNER = 8  # elements, from which an axis is worth to be the innermost
+MIN_RANK = 3  # matrices are read by rows or by columns alike, and BLAS transposes them itself
 
 
 def order_of(access: Access, rank: int) -> tuple[int, ...] | None:
@@ -26,7 +26,7 @@ def order_of(access: Access, rank: int) -> tuple[int, ...] | None:
 
 def common_order(args: Sequence[tuple[Value, Access]], rank: int) -> tuple[int, ...] | None:
     """The order of axes that most operands have, if it is another than the reader's."""
-    if rank < LEAST_RANK:
+    if rank < MIN_RANK:
         return None
     votes: Counter[tuple[int, ...]] = Counter()
     straight = tuple(range(rank))
@@ -63,7 +63,7 @@ def whole_order(pieces: Sequence[tuple[Value, Access]], rank: int) -> tuple[int,
         order, along = order_of(access, rank), order_of(region, rank)
         found.add(tuple(along.index(a) for a in order) if order and along else None)
     (order, *others) = found or {None}
-    if order is None or others or rank < LEAST_RANK:
+    if order is None or others or rank < MIN_RANK:
         order = tuple(range(rank))
     return _without_gaps([(v, region) for v, region in pieces if len(v.dims) == rank], order)
 
@@ -76,10 +76,10 @@ def _without_gaps(
     def dense(axis: int) -> bool:
         along = [(v.dims, region[axis]) for v, region in pieces]
         return all(
-            d.axis is not None and d.step == 1 and dims[d.axis] >= VECTOR for dims, d in along
+            d.axis is not None and d.step == 1 and dims[d.axis] >= MIN_INNER for dims, d in along
         )
 
-    if len(order) < LEAST_RANK or not pieces or dense(order[-1]):
+    if len(order) < MIN_RANK or not pieces or dense(order[-1]):
         return order
     axis = next((a for a in reversed(order) if dense(a)), order[-1])
     return (*(a for a in order if a != axis), axis)

@@ -8,8 +8,8 @@ import numpy as np
 
 from chainrule.core.node import Node
 from chainrule.core.spec import Shape
-from chainrule.lower.code.scalars import COMPARISONS, LOGICAL, kinds_of
 from chainrule.lower.values.array import Array, NotLoweredError, axes_of, folded_axes, through_views
+from chainrule.lower.values.functions import COMPARISONS, LOGICAL, kinds_of
 from chainrule.lower.values.layout import common_order, in_memory_order, renumbered
 from chainrule.lower.values.value import BOOL, DOUBLE, KNOWN, Access, Dim, Value, pointwise
 
@@ -27,19 +27,19 @@ class Maps:
         self, kind: str, dims: tuple[int, ...], dtype: Any, args: Any, params: Any
     ) -> Value:
         key = kind, dims, dtype, tuple((id(v), access) for v, access in args), params
-        made = self.made.get(key)
-        if made is None:
-            made = self.made[key] = Value(kind, dims, dtype, args, params)
-        return made
+        value = self.made.get(key)
+        if value is None:
+            value = self.made[key] = Value(kind, dims, dtype, args, params)
+        return value
 
     def constant(self, number: Any, dtype: Any = DOUBLE, weak: bool = False) -> Array:
         number = np.dtype(dtype).type(number)
         key = "constant", dtype, number.tobytes(), weak
-        made = self.made.get(key)
-        if made is None:
-            made = self.made[key] = Value("constant", (), dtype, params=number.item())
-            made.name = "weak" if weak else ""
-        return Array(made, ())
+        value = self.made.get(key)
+        if value is None:
+            value = self.made[key] = Value("constant", (), dtype, params=number.item())
+            value.name = "weak" if weak else ""
+        return Array(value, ())
 
     def elementwise(self, function: str, operands: list[Array], node: Node) -> Array | None:
         """A scalar function at each index, on operands promoted as NumPy promotes them."""

@@ -108,6 +108,13 @@ def pointwise(rank: int) -> Access:
     return tuple(Dim(i) for i in range(rank))
 
 
+def root(value: Value) -> Value:
+    """The value whose memory this one is."""
+    while value.kind == "reshape":
+        value = value.args[0][0]
+    return value
+
+
 def composed(inner: Access, outer: Access) -> Access:
     """An operand of a view, read where the view is read at `outer`."""
     found = []

@@ -1,16 +1,19 @@
 """Known zeros and what nobody reads are left out of products, and the results are the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import chainrule as cr
 from benchmarks.gmm import gmm_objective
+from chainrule.lower import build
 from chainrule.lower.build import Program
-from chainrule.lower.code import matrices
-from chainrule.lower.plan import arrange, split, stream, triangle
-from chainrule.lower.plan.needed import Readers
-from chainrule.lower.plan.zeros import Zeros
-from chainrule.lower.values import contract
+from chainrule.lower.plan import arrange, split, stream
+from chainrule.lower.target import Target, host
+from chainrule.lower.values import contract, cuts
+from chainrule.lower.values.needed import Readers
+from chainrule.lower.values.zeros import Zeros
 from chainrule.record.specialise import GuardedTrace, specialised
 from tests.agree.test_random_programs import blocks, named
 from tests.run.test_random_programs import assert_compiles
@@ -20,12 +23,14 @@ pytest.importorskip("llvmlite")
 N = 12
 SQUARE = np.random.default_rng(0).normal(size=(N, N))
 TILES = (
-    (stream, "LEAST_ROWS", 2), (stream, "WORTH", 0), (stream, "CACHE", 64),
-    (split, "CHUNK_SECONDS", 1e-30), (split, "ADDING_UP", 1e30), (split, "ROWS", 1),
+    (stream, "MIN_TILE_ROWS", 2), (stream, "MIN_SAVED_BYTES", 0),
+    (build, "host", lambda: replace(host(), cache_bytes=64, chunk_seconds=1e-30)),
+    (split, "MAX_SUMMING_SHARE", 1e30), (split, "CHUNK_ROW_MULTIPLE", 1),
 )  # fmt: skip
 SMALLEST = (
-    (triangle, "LEAST", 0), (triangle, "WORTH", 1e-9), (triangle, "LEAST_WIDTH", 1),
-    (arrange, "SHORT", 1), (contract, "SMALL", 2),
+    (cuts, "MIN_SAVED", 0), (cuts, "MIN_SAVED_SHARE", 1e-9),
+    (cuts, "MIN_BLOCK_WIDTH", 1),
+    (arrange, "SHORT_AXIS", 1), (contract, "MIN_BLAS_EXTENT", 2),
 )  # fmt: skip
 
 
@@ -166,7 +171,7 @@ SIZES = [(1000, 20, 50), (997, 33, 21), (130, 17, 70), (64, 64, 16), (5003, 16, 
 @pytest.mark.parametrize("size", SIZES)
 def test_mixture(size):
     fast = assert_same(likelihood, mixture(*size), (0, 1, 2))
-    few = size[2] < arrange.SHORT  # the adjoints of few triangles would fill no register
+    few = size[2] < arrange.SHORT_AXIS  # the adjoints of few triangles would fill no register
     assert (min if few else max)(shares(fast)) < 0.75
 
 
@@ -185,7 +190,8 @@ def test_mixture_by_blas(size, settings, monkeypatch):
     """As on a machine with narrow registers."""
     for module, name, value in settings:
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(matrices, "wide_registers", lambda: 0)
+    target = build.host()
+    monkeypatch.setattr(build, "host", lambda: replace(target, registers=0))
     fast = assert_same(likelihood, mixture(*size), (0, 1, 2))
     assert "BLAS, triangular" in fast.report()
 
@@ -204,7 +210,7 @@ def products(make):
 @pytest.mark.parametrize("narrow", [False, True])
 def test_rows_of_nothing_but_zeros(narrow, monkeypatch):
     if narrow:
-        monkeypatch.setattr(matrices, "wide_registers", lambda: 0)
+        monkeypatch.setattr(build, "host", lambda: Target(registers=0))
     rng = np.random.default_rng(0)
     m, x = rng.normal(size=(150, 150)), rng.normal(size=(150, 70))
     fast = cr.compile(lambda m, x: np.tril(m, -80) @ x)

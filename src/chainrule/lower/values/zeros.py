@@ -14,7 +14,7 @@ import numpy as np
 
 from chainrule.lower.values.value import BOOL, LONG, Access, Value, pointwise
 
-MOST_VALUES, MOST_ELEMENTS = 100, 2**22  # that are looked at for one answer
+MAX_VALUES, MAX_ELEMENTS = 100, 2**22  # that are looked at for one answer
 SAME_ZEROS = frozenset({"copy", "negative", "to_f64", "to_f32", "add", "subtract"})
 # Indices and conditions of constants, which are not computed before the program runs.
 FOLDED: dict[str, Callable[..., Any]] = {
@@ -79,7 +79,7 @@ class Zeros:
                 order.append(v)
             elif v not in entered and v not in self._zero:
                 entered.add(v)
-                if len(entered) > MOST_VALUES or v.size > MOST_ELEMENTS:
+                if len(entered) > MAX_VALUES or v.size > MAX_ELEMENTS:
                     return None
                 stack.append((v, True))
                 stack += [(a, False) for a, _ in v.args if _transparent(v)]

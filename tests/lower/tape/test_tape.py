@@ -1,4 +1,4 @@
-"""Scalar graphs as tapes: how they are scheduled, what a kind is, and what stays outside."""
+"""Scalar graphs as tapes (`kinds.py`, `taping.py`): schedule, kinds, and what stays outside."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from chainrule.lower.tape.tape import (
     APART,
     KIND,
     LENGTH,
-    LONGEST,
+    MAX_RUN,
     ONE,
     REVERSED,
     Tape,
@@ -69,13 +69,13 @@ def test_wide_levels_stay_apart():
 
 
 def test_a_long_run_is_cut_into_pieces():
-    count = 2 * LONGEST + 5
+    count = 2 * MAX_RUN + 5
     kind = np.array([-1] + [3] * count)
     level = np.array([0] + [1] * count)
     found = scheduled(kind, level, np.zeros(count + 1, int), np.zeros(count, int), [0, 0, 0, 1])
     kinds, lengths = kinds_and_lengths(found.runs)
     assert kinds.tolist() == [3] * 3
-    assert lengths.tolist() == [LONGEST, LONGEST, 5]
+    assert lengths.tolist() == [MAX_RUN, MAX_RUN, 5]
     assert found.runs.tolist() == [run_of(3, int(n), APART) for n in lengths]
 
 
@@ -160,7 +160,7 @@ def test_zeros_of_either_sign_are_two_constants():
 
 
 def test_what_is_of_too_many_kinds_stays_outside(monkeypatch):
-    monkeypatch.setattr(taping, "MOST_KINDS", 4)
+    monkeypatch.setattr(taping, "MAX_KINDS", 4)
 
     def f(x):
         return np.exp(np.cos(np.sin(x) * x)) + x

@@ -1,10 +1,14 @@
 """Memory with the first axis last: the same results, also where everything is put so."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import chainrule as cr
+from chainrule.lower import build
 from chainrule.lower.plan import arrange, loops, split, stream
+from chainrule.lower.target import host
 from tests.agree.test_random_programs import blocks, named
 from tests.run.test_random_programs import assert_compiles
 
@@ -52,18 +56,19 @@ def test_long_rows_stay_as_they_are():
 
 @pytest.mark.parametrize("block", blocks(0, 60), ids=named)
 def test_random_programs_with_everything_in_that_order(block, monkeypatch):
-    monkeypatch.setattr(arrange, "LONG", 1)
-    monkeypatch.setattr(arrange, "SHORT", 10**9)
+    monkeypatch.setattr(arrange, "LONG_AXIS", 1)
+    monkeypatch.setattr(arrange, "SHORT_AXIS", 10**9)
     assert_compiles(block)
 
 
 @pytest.mark.parametrize("block", blocks(60, 100), ids=named)
 def test_random_programs_in_that_order_in_tiles_and_chunks(block, monkeypatch):
     for module, name, value in (
-        (arrange, "LONG", 1), (arrange, "SHORT", 10**9), (stream, "LEAST_ROWS", 2),
-        (stream, "WORTH", 0), (stream, "CACHE", 64), (split, "CHUNK_SECONDS", 1e-30),
-        (split, "ADDING_UP", 1e30), (split, "ROWS", 1),
-        (loops, "FEW_ROWS", 3),
+        (arrange, "LONG_AXIS", 1), (arrange, "SHORT_AXIS", 10**9), (stream, "MIN_TILE_ROWS", 2),
+        (build, "host", lambda: replace(host(), cache_bytes=64, chunk_seconds=1e-30)),
+        (stream, "MIN_SAVED_BYTES", 0), (split, "MAX_SUMMING_SHARE", 1e30),
+        (split, "CHUNK_ROW_MULTIPLE", 1),
+        (loops, "MAX_JAMMED_ROWS", 3),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
     assert_compiles(block)

@@ -22,15 +22,14 @@ from chainrule.lower.code.scalars import SCALARS, apply
 from chainrule.lower.tape.kinds import Kind
 from chainrule.lower.values.value import DOUBLE, KNOWN, Value, ordered
 
-LANES = 8
 AHEAD = 64  # instructions
 WORD = 4  # bytes of a number on the tape
 STATE = "{double, i64}"  # what the register holds, and its slot (-1: none)
-GIVEN = "ptr %operands, ptr %saved, i64 %first, i64 %count, i1 %apart"
+RUN = "ptr %operands, ptr %saved, i64 %first, i64 %count, i1 %apart"
 LAST = "double %last, i64 %held"
 
 
-def forward_cases(k: int, kind: Kind, large: bool) -> list[Code]:
+def forward_cases(k: int, kind: Kind, large: bool, lanes: int) -> list[Code]:
     """`@forward{k}` for a run, `@forward_one{k}` for one instruction: the last value and slot."""
 
     def body(block: Block, at: str, lanes: int, keeps: bool) -> None:
@@ -43,14 +42,14 @@ def forward_cases(k: int, kind: Kind, large: bool) -> list[Code]:
             one.save(i, saved)
         one.store(value)
 
-    vectors = _worth_vectors(kind, [kind.forward, *kind.saved])
+    wide = lanes if _worth_vectors(kind, [kind.forward, *kind.saved]) else 1
     return [
-        _case(f"forward{k}", f"ptr %values, {GIVEN}, {LAST}", body, vectors, False),
-        _single(f"forward_one{k}", f"ptr %values, {GIVEN}, {LAST}", body),
+        _case(f"forward{k}", f"ptr %values, {RUN}, {LAST}", body, wide, False),
+        _single(f"forward_one{k}", f"ptr %values, {RUN}, {LAST}", body),
     ]
 
 
-def reverse_cases(k: int, kind: Kind, large: bool) -> list[Code]:
+def reverse_cases(k: int, kind: Kind, large: bool, lanes: int) -> list[Code]:
     """`@reverse{k}` and `@reverse_one{k}`: they add to the adjoints of the operands.
 
     They return the last adjoint that was added to, and its slot.
@@ -67,10 +66,10 @@ def reverse_cases(k: int, kind: Kind, large: bool) -> list[Code]:
         for (j, _), part in zip(flowing, parts, strict=True):
             one.add(j, part)
 
-    vectors = _worth_vectors(kind, [v for _, v in flowing])
-    given = f"ptr %values, ptr %adjoints, {GIVEN}, {LAST}"
+    wide = lanes if _worth_vectors(kind, [v for _, v in flowing]) else 1
+    given = f"ptr %values, ptr %adjoints, {RUN}, {LAST}"
     return [
-        _case(f"reverse{k}", given, body, vectors, True),
+        _case(f"reverse{k}", given, body, wide, True),
         _single(f"reverse_one{k}", given, body),
     ]
 
@@ -218,7 +217,7 @@ class _Body:
         for lane, slot in enumerate(self.slots(j)):
             term = value
             if self.lanes > 1:
-                term = code.put(f"extractelement <{LANES} x double> {value}, i64 {lane}")
+                term = code.put(f"extractelement <{self.lanes} x double> {value}, i64 {lane}")
             address = code.put(f"getelementptr double, ptr %adjoints, i64 {slot}")
             before = code.put(f"load double, ptr {address}, align 8")
             after = code.put(f"fadd double {before}, {term}")
@@ -277,7 +276,9 @@ def _load(code: Code, base: str, slot: str, kind: str, lanes: int = 1) -> str:
 def _vector(code: Code, numbers: list[str]) -> str:
     found = "poison"
     for lane, number in enumerate(numbers):
-        found = code.put(f"insertelement <{LANES} x double> {found}, double {number}, i64 {lane}")
+        found = code.put(
+            f"insertelement <{len(numbers)} x double> {found}, double {number}, i64 {lane}"
+        )
     return found
 
 
@@ -297,13 +298,12 @@ def _single(name: str, given: str, body: Write) -> Code:
     return block.finish()
 
 
-def _case(name: str, given: str, body: Write, vectors: bool, backwards: bool) -> Code:
+def _case(name: str, given: str, body: Write, lanes: int, backwards: bool) -> Code:
     """One run: those that do not need each other, in vectors if that pays, then one by one.
 
     Backwards it is the other way round.
     """
     block = _opened(name, given)
-    lanes = LANES if vectors else 1
     whole = block.code.put(f"and i64 %count, {-lanes}")
     upto = block.code.put(f"select i1 %apart, i64 {whole}, i64 0")
     stretches = [("0", upto, lanes, False), (upto, "%count", 1, True)]

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from chainrule.lower.plan.zeros import MOST_ELEMENTS, MOST_VALUES, Truth, Zeros, indices, read
 from chainrule.lower.values.value import Access, Value, ordered
+from chainrule.lower.values.zeros import MAX_ELEMENTS, MAX_VALUES, Truth, Zeros, indices, read
 
 ELEMENTWISE = ("map", "reshape", "scatter", "join")
 
@@ -44,7 +44,7 @@ class Readers:
         stack, selective = [value], False
         while stack:
             v = stack.pop()
-            if v in self.outputs or len(entered) > MOST_VALUES or v.size > MOST_ELEMENTS:
+            if v in self.outputs or len(entered) > MAX_VALUES or v.size > MAX_ELEMENTS:
                 return None
             for reader, _ in self.of.get(v, ()):
                 selective = selective or reader.params == "take" or reader.kind == "scatter"

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chainrule as cr
-from chainrule.lower.code import matrices
+from chainrule.lower import build
+from chainrule.lower.target import Target
 
 pytest.importorskip("llvmlite")
 
@@ -22,7 +23,7 @@ FORMS = {
 def way(request, monkeypatch):
     """On every processor both ways are tested."""
     registers = 32 if request.param == "registers" else 4
-    monkeypatch.setattr(matrices, "wide_registers", lambda: registers)
+    monkeypatch.setattr(build, "host", lambda: Target(registers))
     return request.param
 
 
@@ -55,6 +56,7 @@ def assert_product(form, sizes, dtype, way=None):
         (10, 2100, 200),  # a second operand that is turned is rather made the first
         (64, 256, 1024),  # unless lines of the result share a part of the cache
         *[(35, 130, 10), (100, 1100, 5), (64, 2100, 6), (23, 64, 3)],  # few columns
+        (129, 94, 99),  # in chunks, of which the last has one row
     ],
 )
 def test_every_layout(form, dtype, sizes, way):

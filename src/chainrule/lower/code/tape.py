@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from chainrule.lower.code.lanes import Frame
 from chainrule.lower.code.lines import Code
+from chainrule.lower.code.tape_cases import LAST, RUN, STATE, WORD, forward_cases, reverse_cases
 from chainrule.lower.plan.fuse import Taped
-from chainrule.lower.tape.cases import GIVEN, LAST, STATE, WORD, forward_cases, reverse_cases
 from chainrule.lower.tape.kinds import Kind
 from chainrule.lower.tape.tape import APART, KIND, LENGTH, ONE, REVERSED, Tape
 from chainrule.lower.values.value import BOOL, Value
 
-NEAR = 2**17  # slots that a near cache holds
 MAX_WORDS_ALONE = 16  # numbers with a line of code each; more of them are moved by a loop
 
 
@@ -25,13 +24,15 @@ def tape_function(name: str, step: Taped, frame: Frame) -> Code:
     writer.run(step)
     code = writer.code
     code.as_step(name)
-    large = tape.slots > NEAR
-    parts = [part for k, kind in enumerate(tape.kinds) for part in forward_cases(k, kind, large)]
+    large, lanes = 8 * tape.slots > frame.target.cache_bytes, frame.target.lanes(8)
+    parts = [
+        part for k, kind in enumerate(tape.kinds) for part in forward_cases(k, kind, large, lanes)
+    ]
     parts += [_forward_loop(tape.kinds), _collect("i8"), _collect("i64")]
     parts += [_move_words("in"), _move_words("out")]
     if tape.sweeps:
         flowing = [(k, kind) for k, kind in enumerate(tape.kinds) if kind.flows]
-        parts += [part for k, kind in flowing for part in reverse_cases(k, kind, large)]
+        parts += [part for k, kind in flowing for part in reverse_cases(k, kind, large, lanes)]
         parts.append(_reverse_loop(tape.kinds))
     for part in parts:
         code.lines += part.lines
@@ -71,7 +72,7 @@ class _StepWriter:
         self._results(step, -1, values)
         for k, sweep in enumerate(tape.sweeps):
             adjoints = self._at(values, tape.slots)
-            self._clear(adjoints, tape.slots)
+            code.clear(adjoints, 8 * tape.slots, "align 8 ")
             seed = code.constant(sweep.seed, "f64", 1)
             code.line(f"store double {seed}, ptr {self._at(adjoints, sweep.slot)}, align 8")
             runs, end = self._stretch(sweep.runs)
@@ -95,15 +96,7 @@ class _StepWriter:
         return self.code.put(f"getelementptr {element}, ptr {base}, i64 {index}") if index else base
 
     def _copy(self, values: str, first: int, source: str, words: int) -> None:
-        self.code.declares.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-        into = self._at(values, first)
-        given = f"ptr align 8 {into}, ptr align 8 {source}, i64 {8 * words}, i1 false"
-        self.code.line(f"call void @llvm.memcpy.p0.p0.i64({given})")
-
-    def _clear(self, memory: str, words: int) -> None:
-        self.code.declares.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-        given = f"ptr align 8 {memory}, i8 0, i64 {8 * words}, i1 false"
-        self.code.line(f"call void @llvm.memset.p0.i64({given})")
+        self.code.copy(self._at(values, first), source, 8 * words, "align 8 ")
 
     def _results(self, step: Taped, sweep: int, memory: str) -> None:
         """Bring results from their slots to where they belong."""
@@ -148,6 +141,13 @@ def _cases(kinds: Sequence[Kind], word: str) -> str:
     return f"  switch i32 {word}, label %over [ {numbers} ]"
 
 
+def _both(kinds: Sequence[Kind], way: str) -> Iterator[tuple[Kind, str, str, str]]:
+    """The labels of the switch, the functions that they call, and for how many instructions."""
+    for k, kind in enumerate(kinds):
+        yield kind, f"kind{k}", f"{way}{k}", "%count"
+        yield kind, f"one{k}", f"{way}_one{k}", "1"
+
+
 def _forward_loop(kinds: Sequence[Kind]) -> Code:
     """`@forward(values, runs, end of them, operands, room for what is saved, first slot)`."""
     code = Code()
@@ -169,20 +169,18 @@ dispatch:
 {_run_header()}
 {_cases(kinds, "%kind")}""".splitlines()[1:]
     used, filled, slots, states = [], [], [], []
-    for k, kind in enumerate(kinds):
-        for label, name, count in ((f"kind{k}", f"forward{k}", "%count"),
-                                   (f"one{k}", f"forward_one{k}", "1")):  # fmt: skip
-            given = GIVEN.replace("%count", count)
-            code.lines.append(f"{label}:")
-            code.line(f"%state_{label} = call {STATE} @{name}(ptr %values, {given}, {LAST})")
-            code.line(f"%used_{label} = mul i64 {count}, {WORD * len(kind.operands)}")
-            code.line(f"%filled_{label} = mul i64 {count}, {8 * len(kind.saved)}")
-            code.line(f"%after_{label} = add i64 %first, {count}")
-            code.line("br label %done")
-            used.append(f"[ %used_{label}, %{label} ]")
-            filled.append(f"[ %filled_{label}, %{label} ]")
-            slots.append(f"[ %after_{label}, %{label} ]")
-            states.append(f"[ %state_{label}, %{label} ]")
+    for kind, label, name, count in _both(kinds, "forward"):
+        given = RUN.replace("%count", count)
+        code.lines.append(f"{label}:")
+        code.line(f"%state_{label} = call {STATE} @{name}(ptr %values, {given}, {LAST})")
+        code.line(f"%used_{label} = mul i64 {count}, {WORD * len(kind.operands)}")
+        code.line(f"%filled_{label} = mul i64 {count}, {8 * len(kind.saved)}")
+        code.line(f"%after_{label} = add i64 %first, {count}")
+        code.line("br label %done")
+        used.append(f"[ %used_{label}, %{label} ]")
+        filled.append(f"[ %filled_{label}, %{label} ]")
+        slots.append(f"[ %after_{label}, %{label} ]")
+        states.append(f"[ %state_{label}, %{label} ]")
     code.lines += f"""
 done:
   %used = phi i64 {", ".join(used)}
@@ -227,32 +225,30 @@ dispatch:
   %first = sub i64 %first1, %count
 {_cases(kinds, "%kind")}""".splitlines()[1:]
     places, kept, lasts, helds = [], [], [], []
-    for k, kind in enumerate(kinds):
-        for label, name, count in ((f"kind{k}", f"reverse{k}", "%count"),
-                                   (f"one{k}", f"reverse_one{k}", "1")):  # fmt: skip
-            code.lines.append(f"{label}:")
-            code.line(f"%used_{label} = mul i64 {count}, {-WORD * len(kind.operands)}")
-            code.line(f"%at_{label} = getelementptr i8, ptr %list1, i64 %used_{label}")
-            code.line(f"%filled_{label} = mul i64 {count}, {-8 * len(kind.saved)}")
-            code.line(f"%saved_{label} = getelementptr i8, ptr %saved1, i64 %filled_{label}")
-            kept.append(f"[ %saved_{label}, %{label} ]")
-            places.append(f"[ %at_{label}, %{label} ]")
-            lasts.append(f"[ %last, %{label} ]")
-            helds.append(f"[ %held, %{label} ]")
-            if kind.flows:
-                given = GIVEN.replace("%operands", f"%at_{label}").replace("%count", count)
-                given = given.replace("%saved", f"%saved_{label}")
-                given = f"ptr %values, ptr %adjoints, {given}, {LAST}"
-                code.line(f"br i1 %skipped, label %done, label %back_{label}")
-                code.lines.append(f"back_{label}:")
-                code.line(f"%state_{label} = call {STATE} @{name}({given})")
-                code.line(f"%last_{label} = extractvalue {STATE} %state_{label}, 0")
-                code.line(f"%held_{label} = extractvalue {STATE} %state_{label}, 1")
-                places.append(f"[ %at_{label}, %back_{label} ]")
-                kept.append(f"[ %saved_{label}, %back_{label} ]")
-                lasts.append(f"[ %last_{label}, %back_{label} ]")
-                helds.append(f"[ %held_{label}, %back_{label} ]")
-            code.line("br label %done")
+    for kind, label, name, count in _both(kinds, "reverse"):
+        code.lines.append(f"{label}:")
+        code.line(f"%used_{label} = mul i64 {count}, {-WORD * len(kind.operands)}")
+        code.line(f"%at_{label} = getelementptr i8, ptr %list1, i64 %used_{label}")
+        code.line(f"%filled_{label} = mul i64 {count}, {-8 * len(kind.saved)}")
+        code.line(f"%saved_{label} = getelementptr i8, ptr %saved1, i64 %filled_{label}")
+        kept.append(f"[ %saved_{label}, %{label} ]")
+        places.append(f"[ %at_{label}, %{label} ]")
+        lasts.append(f"[ %last, %{label} ]")
+        helds.append(f"[ %held, %{label} ]")
+        if kind.flows:
+            given = RUN.replace("%operands", f"%at_{label}").replace("%count", count)
+            given = given.replace("%saved", f"%saved_{label}")
+            given = f"ptr %values, ptr %adjoints, {given}, {LAST}"
+            code.line(f"br i1 %skipped, label %done, label %back_{label}")
+            code.lines.append(f"back_{label}:")
+            code.line(f"%state_{label} = call {STATE} @{name}({given})")
+            code.line(f"%last_{label} = extractvalue {STATE} %state_{label}, 0")
+            code.line(f"%held_{label} = extractvalue {STATE} %state_{label}, 1")
+            places.append(f"[ %at_{label}, %back_{label} ]")
+            kept.append(f"[ %saved_{label}, %back_{label} ]")
+            lasts.append(f"[ %last_{label}, %back_{label} ]")
+            helds.append(f"[ %held_{label}, %back_{label} ]")
+        code.line("br label %done")
     code.lines += f"""
 done:
   %list2 = phi ptr {", ".join(places)}
@@ -283,41 +279,26 @@ def _collect(element: str) -> Code:
 
     A truth takes one byte, the lowest of its slot: the first.
     """
-    code = Code()
-    code.lines = f"""
-define internal void @collect_{element}(ptr %into, ptr %memory, ptr %which, i64 %count) nounwind {{
-entry:
-  br label %next
-next:
-  %i = phi i64 [ 0, %entry ], [ %following, %next ]
+    return _each(
+        f"collect_{element}(ptr %into, ptr %memory, ptr %which, i64 %count)",
+        f"""\
   %at = getelementptr i32, ptr %which, i64 %i
   %short = load i32, ptr %at, align 4
   %slot = zext i32 %short to i64
   %from = getelementptr i64, ptr %memory, i64 %slot
   %number = load {element}, ptr %from, align 8
   %to = getelementptr {element}, ptr %into, i64 %i
-  store {element} %number, ptr %to
-  %following = add i64 %i, 1
-  %more = icmp ult i64 %following, %count
-  br i1 %more, label %next, label %over
-over:
-  ret void
-}}
-""".splitlines()[1:]
-    return code
+  store {element} %number, ptr %to""",
+    )
 
 
 def _move_words(way: str) -> Code:
     """`@words_…(table, memory, places, how many)`, of which each has three numbers: a slot of the
     table, the bytes behind what that points to, and the slot of the memory."""
     there, here = ("from", "to") if way == "in" else ("to", "from")
-    code = Code()
-    code.lines = f"""
-define internal void @words_{way}(ptr %table, ptr %memory, ptr %places, i64 %count) nounwind {{
-entry:
-  br label %next
-next:
-  %i = phi i64 [ 0, %entry ], [ %following, %next ]
+    return _each(
+        f"words_{way}(ptr %table, ptr %memory, ptr %places, i64 %count)",
+        f"""\
   %place = getelementptr [3 x i64], ptr %places, i64 %i
   %pointer = load i64, ptr %place, align 8
   %behind = getelementptr i64, ptr %place, i64 1
@@ -329,7 +310,20 @@ next:
   %{there} = getelementptr i8, ptr %base, i64 %bytes
   %{here} = getelementptr i64, ptr %memory, i64 %slot
   %number = load i64, ptr %from, align 8
-  store i64 %number, ptr %to, align 8
+  store i64 %number, ptr %to, align 8""",
+    )
+
+
+def _each(head: str, body: str) -> Code:
+    """A function that does something for every %i below its %count, which is not zero."""
+    code = Code()
+    code.lines = f"""
+define internal void @{head} nounwind {{
+entry:
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %following, %next ]
+{body}
   %following = add i64 %i, 1
   %more = icmp ult i64 %following, %count
   br i1 %more, label %next, label %over
