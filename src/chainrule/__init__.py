@@ -107,7 +107,7 @@ __all__ = [
 ]
 
 
-LATE = {  # imported when first asked for
+LAZY = {  # imported when first asked for
     "Explanation": "chainrule.explain.explanation",
     "Live": "chainrule.view.live",
     "check_grads": "chainrule.explain.check",
@@ -125,8 +125,8 @@ def __getattr__(name: str) -> Any:
     """Names imported late, and every op: `cr.exp`, `cr.softmax`, also under NumPy's name for it."""
     if name == "learn":
         return import_module("chainrule.learn")
-    if name in LATE:
-        return getattr(import_module(LATE[name]), name)
+    if name in LAZY:
+        return getattr(import_module(LAZY[name]), name)
     if name in OPS:
         return OPS[name]
     op = op_of(getattr(numpy, name, None))

@@ -9,7 +9,7 @@ from typing import Any
 
 from chainrule.core.calls import Calls
 from chainrule.core.containers import Structure
-from chainrule.core.late import late
+from chainrule.core.lazy_method import lazy_method
 from chainrule.core.node import GraphLeaf, GraphNode, Leaf, Node
 from chainrule.core.order import dfs_order, kahn_order
 from chainrule.errors import ArgumentError, GraphError
@@ -129,19 +129,19 @@ class Graph:
         return f"<Graph {self.name}: {counts}>"
 
     # The rest of the public face of a graph; each name says where it lives.
-    __str__ = late("chainrule.core.text", "graph_text")
-    verify = late("chainrule.core.verify", "verify")
-    to_json = late("chainrule.core.serial", "to_json")
-    from_json = late("chainrule.core.serial", "from_json", static=True)
-    to_dot = late("chainrule.core.dot", "to_dot")
-    to_networkx = late("chainrule.interop.graphs", "to_networkx")
-    forward = late("chainrule.diff.run", "forward_run")
-    steps = late("chainrule.explain.steps", "steps")
-    to_svg = late("chainrule.view.svg", "to_svg")
-    explore = late("chainrule.view.explore", "explore")
-    _repr_svg_ = late("chainrule.view.svg", "notebook_svg")
-    _repr_html_ = late("chainrule.view.svg", "notebook_html")
-    define = late("chainrule.diff.formal", "define", static=True)
+    __str__ = lazy_method("chainrule.core.text", "graph_text")
+    verify = lazy_method("chainrule.core.verify", "verify")
+    to_json = lazy_method("chainrule.core.serial", "to_json")
+    from_json = lazy_method("chainrule.core.serial", "from_json", static=True)
+    to_dot = lazy_method("chainrule.core.dot", "to_dot")
+    to_networkx = lazy_method("chainrule.interop.graphs", "to_networkx")
+    forward = lazy_method("chainrule.diff.run", "forward_run")
+    steps = lazy_method("chainrule.explain.steps", "steps")
+    to_svg = lazy_method("chainrule.view.svg", "to_svg")
+    explore = lazy_method("chainrule.view.explore", "explore")
+    _repr_svg_ = lazy_method("chainrule.view.svg", "notebook_svg")
+    _repr_html_ = lazy_method("chainrule.view.svg", "notebook_html")
+    define = lazy_method("chainrule.diff.formal", "define", static=True)
 
 
 def inputs_of(node: Node) -> Sequence[Node]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.late import late
+from chainrule.core.lazy_method import lazy_method
 from chainrule.core.picked import shape_of
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -98,7 +98,7 @@ class Scattered:
         self.pieces = [(within(piece, plain(m) != 0), index) for (piece, index), (m, _) in pairs]
         return self
 
-    _added = late("chainrule.ops.scattering", "added")
+    _added = lazy_method("chainrule.ops.scattering", "added")
 
 
 def unmasked(g: Any) -> Any:

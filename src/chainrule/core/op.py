@@ -39,6 +39,11 @@ as a function of its inputs, whether it may.
 depends on the values of the inputs too.  There `spec` is None, and so it is where a dtype does.
 `sizes` gives the numbers that decide the shape, recorded as any others; an op without is run again.
 
+`cure` lists the usual cures of a NaN or an infinity that begins at this op, patterns of several ops
+before single ones; the first whose `applies` holds is told (`explain.cures.Case` is what it reads).
+
+`origin` is how such a report writes the op between two operands: - of subtract in "inf - inf".
+
 `usually` of an op recorded as others (`expand`): called with so many arguments and no keyword, it
 is just the op of that name.
 """
@@ -58,6 +63,7 @@ from chainrule.core.parts import OBJECT
 from chainrule.errors import ArgumentError, DetachError, GraphError
 
 if TYPE_CHECKING:
+    from chainrule.core.cure import Cure
     from chainrule.core.picked import OnPicked
     from chainrule.core.rule import Rule
 
@@ -188,8 +194,11 @@ class Op:
     commutes: bool = False
     picked: OnPicked | bool = False
     symbol: str = ""
+    cure: tuple[Cure, ...] = ()
+    origin: str = ""
     doc: str = ""
     rules: dict[Any, Rule] = field(init=False, default_factory=dict)
+    registered: bool = field(init=False, default=False)  # in the table, and so not a user's own
 
     def __post_init__(self) -> None:
         if self.samples is None:
@@ -317,7 +326,8 @@ def refuse_gradients(**settings: Any) -> None:
         if found is not None and found.dtype.kind in "fc":
             raise DetachError(
                 f"{key!r} is a fixed setting, and the gradient of the Variable given for it would "
-                f"be lost; pass its number, {key}=v.value, if that is meant"
+                f"be lost; pass its number, {key}=v.value, if that is meant, or "
+                f"{key}=int(v.value) where a whole number is wanted"
             )
 
 
@@ -400,4 +410,5 @@ def register(op: Op) -> Op:
     if dict.__contains__(OPS, op.name):
         raise GraphError(f"two ops are called {op.name}")
     dict.__setitem__(OPS, op.name, op)
+    object.__setattr__(op, "registered", True)
     return op

@@ -35,6 +35,7 @@ from chainrule.core.op import (
     Rules,
 )
 from chainrule.core.spec import Spec, is_inexact
+from chainrule.core.written import written
 from chainrule.errors import DerivativeError
 
 Flow = tuple[Any, Any]  # the reverse and the forward rule of one input
@@ -201,9 +202,7 @@ def _zeros(spec: Any) -> Any:
 
 
 def _define(text: str, name: str, scope: dict[str, Any]) -> Function:
-    scope["__name__"] = __name__  # its frames are ours, not the user's
-    exec(text, scope)  # noqa: S102 - the text is made above, of names from the op's own record
-    return scope[name]
+    return written(text, name, {"__name__": __name__, **scope})
 
 
 def parent_place(k: int) -> str:

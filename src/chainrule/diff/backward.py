@@ -9,7 +9,7 @@ import numpy as np
 from chainrule.core.masked import unmasked
 from chainrule.core.node import Leaf
 from chainrule.core.order import order_above
-from chainrule.diff.history import reverse_twice
+from chainrule.diff.history import reverse_or_record
 from chainrule.errors import DerivativeError, ShapeError
 from chainrule.record.state import current
 from chainrule.record.variable import Variable
@@ -31,7 +31,7 @@ def backward(self: Variable, seed: Any = None) -> None:
     with np.errstate(all="ignore"):
         debug = current.get().debug
         try:
-            adjoints = reverse_twice(order, {self.node: start})
+            adjoints = reverse_or_record(order, {self.node: start})
         except ValueError:  # LAPACK refuses a NaN
             if debug is not None:
                 debug.leaves(self, order, start, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,12 @@ from chainrule.core.node import Leaf, Node, make_leaf
 from chainrule.core.order import dfs_order, order_above
 from chainrule.diff.backward import own
 from chainrule.diff.forward import forward
-from chainrule.diff.history import on_variables, reverse_twice
+from chainrule.diff.history import on_variables, reverse_or_record
 from chainrule.errors import ArgumentError, DerivativeError, DetachError, DTypeError
 from chainrule.ops.arithmetic import identity
 from chainrule.ops.joining import refuse_twist
 from chainrule.record.recorder import as_operand
-from chainrule.record.state import current, recording
+from chainrule.record.state import current, recording, untraced
 from chainrule.record.variable import Variable
 
 NUMBERS = (np.ndarray, np.generic, float, int, complex)
@@ -73,6 +74,11 @@ class Call:
                 "container of them"
             )
         self.outputs = [_output(v) for v in leaves]
+        with untraced():
+            self._sort()
+
+    def _sort(self) -> None:
+        """Put the nodes between inputs and outputs into topological order."""
         wrt = {v.node for v in self.inputs if v is not None}
         nested = not all(n.is_leaf for n in wrt)
         nodes = [v.node for v in self.outputs if isinstance(v, Variable)]
@@ -101,9 +107,9 @@ class Call:
         debug, tracing = state.debug, state.tracing
         last = tracing is not None and tracing.sweeps and not state.inside
         try:
-            with np.errstate(all="ignore"), recording(inside=False):
+            with np.errstate(all="ignore"), recording(inside=False), self._quiet():
                 wanted = dict.fromkeys(v.node for v in self.inputs if v is not None)
-                found = reverse_twice(self.order, adjoints, prepare, wanted, last)
+                found = reverse_or_record(self.order, adjoints, prepare, wanted, last)
         except ValueError:  # LAPACK refuses a NaN
             if debug is not None:
                 debug.pulled(self, adjoints, None)
@@ -113,6 +119,13 @@ class Call:
             debug.pulled(self, adjoints, pulled)
         return pulled
 
+    def _quiet(self) -> Any:
+        """What a walk runs in: untraced, unless it calls rules of the user's own."""
+        if not current.get().watched:
+            return nullcontext()
+        own = all(n.rule is None or n.rule.op.registered for n in self.order)
+        return untraced() if own else nullcontext()
+
     def push(self, tangents: Sequence[Any], record: bool = False) -> list[Any]:
         """Per output its tangent when the inputs have these tangents (None: zero)."""
         prepare = on_variables if record or self.recorded else None
@@ -121,7 +134,7 @@ class Call:
             for v, t in zip(self.inputs, tangents, strict=True)
             if v is not None and t is not None
         }
-        with np.errstate(all="ignore"), recording(inside=False):
+        with np.errstate(all="ignore"), recording(inside=False), self._quiet():
             known = forward(self.order, known, prepare)
         pushed = [
             unmasked(known.get(v.node)) if isinstance(v, Variable) else None for v in self.outputs
@@ -159,11 +172,16 @@ def _input(value: Any, n: int, bare: bool) -> Variable | None:
     array = np.array(value)
     if array.dtype.kind not in "fc":
         if bare:
+            numbers = array.dtype.kind in "iubO"
             have_none = "integers" if array.dtype.kind in "iub" else "things other than numbers"
+            cure = (
+                "pass it as floating point: x.astype(float)."
+                if numbers
+                else "say with argnums= what is differentiated: other arguments may be anything."
+            )
             raise DTypeError(
                 f"cannot differentiate with respect to argument {n}: it holds {array.dtype.name}, "
-                f"and {have_none} have no derivative.\n"
-                "  pass it as floating point: x.astype(float)."
+                f"and {have_none} have no derivative.\n  {cure}"
             )
         return None
     made = Variable(array[()], make_leaf(array.shape, array.dtype, None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,16 @@ from chainrule.core.masked import Masked, Scattered, plain, unmasked
 from chainrule.core.node import Node
 from chainrule.core.order import dfs_order, order_above
 from chainrule.core.parts import OBJECT, Parts
-from chainrule.diff.failing import names_the_node
 from chainrule.diff.forward import forward
-from chainrule.diff.reverse import Adjoints, fit, pulled, reverse, reverse_arrays, summed
+from chainrule.diff.reverse import (
+    Adjoints,
+    fit,
+    pulled,
+    reverse,
+    reverse_arrays,
+    reverse_masked,
+    summed,
+)
 from chainrule.diff.sweep import can_sweep, drops_masks, swept
 from chainrule.errors import NeedsHistoryError
 from chainrule.record.state import current, recording
@@ -27,28 +34,35 @@ def on_variables(node: Node) -> Node:
     return node.rule.lift(node, Variable)
 
 
-def reverse_twice(
+def reverse_or_record(
     order: Sequence[Node],
     seeds: Adjoints,
     prepare: Callable[[Node], Node] | None = None,
     wanted: Collection[Node] = (),
     last: bool = False,
 ) -> Adjoints:
-    """`reverse`; a walk on arrays in which a rule needs its adjoint's history runs on Variables.
+    """The reverse pass on arrays, or with `prepare` on what it makes of the nodes: recorded.
 
-    `wanted` are the nodes whose adjoints are asked for; `last` tells that the walk itself is not
-    differentiated.
+    On arrays masks are left out, and followed only where a NaN comes of it; and a rule that needs
+    the history of its adjoint makes the pass run on Variables.  `wanted` are the nodes whose
+    adjoints are asked for; `last` tells that the walk itself is not differentiated.
     """
     if prepare is not None:
         tracing = current.get().tracing
         if tracing is not None and tracing.guarded:
             return _reverse_guarded(order, seeds, prepare, wanted, last)
-        return reverse(order, seeds, prepare)
+        return reverse_masked(order, seeds, prepare)
     try:
-        return reverse_arrays(order, seeds)
+        adjoints, dropped = reverse_arrays(order, seeds)
+        if not dropped or not any(np.isnan(np.vdot(g, g)) for g in adjoints.values()):
+            return adjoints
+    except Exception:  # noqa: BLE001 - what is not due to a missing mask is raised again
+        pass
+    try:
+        return reverse_masked(order, seeds)
     except NeedsHistoryError:
         with recording(inside=False):
-            found = reverse(order, seeds, on_variables)
+            found = reverse_masked(order, seeds, on_variables)
         return {node: _without_history(g) for node, g in found.items()}
 
 
@@ -69,26 +83,25 @@ def _reverse_guarded(
         adjoints, dropped = _walked(order, seeds, prepare)
     found = [g for node, g in adjoints.items() if node in wanted]
     if dropped and any(np.any(np.isnan(g)) for g in found):
-        return reverse(order, seeds, prepare)
+        return reverse_masked(order, seeds, prepare)
     return adjoints
 
 
-@names_the_node
 def _walked(
     order: Sequence[Node], seeds: Adjoints, prepare: Callable[[Node], Node]
 ) -> tuple[Adjoints, bool]:
-    """The walk without masks, and whether one was dropped."""
-    adjoints = {node: unmasked(g) for node, g in seeds.items()}
+    """The reverse pass without masks, and whether one was dropped."""
     dropped = any(type(g) is Masked for g in seeds.values())
-    for node in reversed(order):
-        if node.rule is None or (g := adjoints.pop(node, None)) is None:
-            continue
-        g = unmasked(summed(g, prepare))
-        for parent, c in zip(node.parents, pulled(g, node, prepare), strict=True):
+
+    def visit(node: Node, g: Any) -> Iterator[tuple[Node, Any]]:
+        nonlocal dropped
+        found = pulled(unmasked(summed(g, prepare)), node, prepare)
+        for parent, c in zip(node.parents, found, strict=True):
             if c is not None:
                 dropped |= type(c) in (Masked, Scattered)
-                c, before = fit(unmasked(c), parent), adjoints.get(parent)
-                adjoints[parent] = c if before is None else before + c
+                yield parent, fit(unmasked(c), parent)
+
+    adjoints = reverse(order, {node: unmasked(g) for node, g in seeds.items()}, visit)
     return {node: unmasked(summed(g, prepare)) for node, g in adjoints.items()}, dropped
 
 
@@ -117,7 +130,7 @@ def along(
             met.add(n)
     probe = np.random.default_rng(0).standard_normal(value.shape) * lanes
     walked = [n for n in around if n not in below]
-    adjoints = reverse(walked, {value.node: probe.astype(value.dtype)}, keep=True)
+    adjoints = reverse_masked(walked, {value.node: probe.astype(value.dtype)}, keep=True)
     sizes = {n: _size(g) for n, g in adjoints.items()}
     # Another decomposition of the same matrix counts where it is met: it may have the same kink.
     ends = [size for n, size in sizes.items() if n in below or (n in met and n.dtype == OBJECT)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,51 +20,55 @@ Adjoints = dict[Node, Any]
 def reverse(
     order: Sequence[Node],
     seeds: Adjoints,
-    prepare: Callable[[Node], Node] | None = None,
+    visit: Callable[[Node, Any], Iterable[tuple[Node, Any]]],
     keep: bool = False,
 ) -> Adjoints:
     """Walk `order` backwards; each node adds (its adjoint) × (local derivative) to its parents.
 
+    `visit(node, g)` gives each parent with what the node, whose adjoint is g, adds to the parent's.
     `seeds` are the outputs' adjoints; the leaves' come back (with `keep`, every node's).
-    `prepare` gives the node whose saved values the rule shall read: those of another run, or
-    Variables, so that the rule's own work is recorded.
     """
     adjoints = dict(seeds)
     have, take = adjoints.get, adjoints.get if keep else adjoints.pop
     for node in reversed(order):
-        rule = node.rule
-        if rule is None or (g := take(node, None)) is None:
+        if node.rule is None or (g := take(node, None)) is None:
             continue
-        g = summed(g, prepare)
-        for parent, c in zip(node.parents, pulled(g, node, prepare), strict=True):
-            if c is not None:
-                before = have(parent)
-                c = fit(c, parent)
-                adjoints[parent] = c if before is None else before + c
-    return {node: summed(g, prepare) for node, g in adjoints.items()}
-
-
-def reverse_arrays(order: Sequence[Node], seeds: Adjoints) -> Adjoints:
-    """`reverse` on plain arrays: how every gradient is computed that is not differentiated again.
-
-    Dead lanes are followed as the numeric zeros they hold.  That is the same, unless such a zero
-    meets an infinity; then there is a NaN among the results, or a rule refuses it, and the walk is
-    made again with masks.
-    """
-    adjoints = {node: unmasked(g) for node, g in seeds.items()}
-    try:
-        dropped = reverse_numerically(order, adjoints)
-    except Exception:  # noqa: BLE001 - what is not due to a missing mask is raised again
-        return reverse(order, seeds)
-    dropped = dropped or any(type(g) is Masked for g in seeds.values())
-    if dropped and any(np.isnan(np.vdot(g, g)) for g in adjoints.values()):
-        return reverse(order, seeds)
+        for parent, c in visit(node, g):
+            before = have(parent)
+            adjoints[parent] = c if before is None else before + c
     return adjoints
 
 
-def reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:
-    """Fill in `adjoints` without masks; whether one was dropped."""
-    dropped = False
+def reverse_masked(
+    order: Sequence[Node],
+    seeds: Adjoints,
+    prepare: Callable[[Node], Node] | None = None,
+    keep: bool = False,
+) -> Adjoints:
+    """`reverse` by the rules of the nodes, in which structural zeros stay what they are.
+
+    `prepare` gives the node whose saved values the rule shall read: those of another run, or
+    Variables, so that the rule's own work is recorded.
+    """
+
+    def visit(node: Node, g: Any) -> Iterator[tuple[Node, Any]]:
+        found = pulled(summed(g, prepare), node, prepare)
+        for parent, c in zip(node.parents, found, strict=True):
+            if c is not None:
+                yield parent, fit(c, parent)
+
+    adjoints = reverse(order, seeds, visit, keep)
+    return {node: summed(g, prepare) for node, g in adjoints.items()}
+
+
+def reverse_arrays(order: Sequence[Node], seeds: Adjoints) -> tuple[Adjoints, bool]:
+    """`reverse_masked` on plain arrays, in its fast form; and whether a mask was dropped.
+
+    Dead lanes are followed as the numeric zeros they hold.  That is the same, unless such a zero
+    meets an infinity: then there is a NaN among the results, or a rule refuses it.
+    """
+    adjoints = {node: unmasked(g) for node, g in seeds.items()}
+    dropped = any(type(g) is Masked for g in seeds.values())
     sums: set[Node] = set()  # whose adjoint is an array of our own, to which more can be added
     have, take = adjoints.get, adjoints.pop
     for node in reversed(order):
@@ -87,7 +91,7 @@ def reverse_numerically(order: Sequence[Node], adjoints: Adjoints) -> bool:
                 c = unmasked(fit(c, parent))
             before = have(parent)
             adjoints[parent] = c if before is None else before + c
-    return _add_up(adjoints) or dropped
+    return adjoints, _add_up(adjoints) or dropped
 
 
 def _add_up(adjoints: Adjoints) -> bool:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.containers import flatten
 from chainrule.core.graph import Graph, Key
-from chainrule.core.late import late
+from chainrule.core.lazy_method import lazy_method
 from chainrule.core.masked import Masked, unmasked
 from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
+from chainrule.core.replay import arguments, replay
 from chainrule.core.rule import rule_for
 from chainrule.diff.call import unit, zeros_like
-from chainrule.diff.reverse import contributions, fit, reverse
+from chainrule.diff.reverse import contributions, fit, reverse, reverse_masked
 from chainrule.errors import (
     ArgumentError,
-    ChainruleError,
     DerivativeError,
     DTypeError,
     GraphError,
@@ -41,23 +41,7 @@ def recorded_run(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Run:
 
 def completed_run(graph: Graph, known: dict[Node, Any]) -> Run:
     """A run of which some values are known, those of the leaves at least."""
-    for node in graph.nodes:
-        if node not in known:
-            known[node] = evaluated(node, known)
-    return Run(graph, known)
-
-
-def evaluated(node: Node, known: Mapping[Node, Any]) -> Any:
-    """The value of a node whose arguments have known values."""
-    arguments = [known[a] if isinstance(a, Node) else a for a in node.args or ()]
-    try:
-        out = node.op.forward(*arguments, **node.attrs)
-    except ChainruleError:
-        raise
-    except Exception as error:
-        where = f"\n  {node.line.shown()}" if node.line else ""
-        raise ArgumentError(f"{node.op.name} failed: {error}{where}") from error
-    return out if isinstance(out, tuple) or hasattr(out, "dtype") else np.asarray(out)[()]
+    return Run(graph, replay(graph.nodes, known))
 
 
 def leaf_values(graph: Graph, values: Sequence[Any]) -> dict[Node, Any]:
@@ -143,23 +127,20 @@ class Run:
         for out, start in zip(self.graph.outputs, self.seeds(seed), strict=True):
             adjoints[out] = start if out not in adjoints else adjoints[out] + start
         with np.errstate(all="ignore"):
-            self._adjoints = reverse(self.graph.nodes, adjoints, self.bound, keep=True)
-            self._follow_cut_edges(self._adjoints)
+            adjoints = reverse_masked(self.graph.nodes, adjoints, self.bound, keep=True)
+            self._adjoints = reverse(self.graph.nodes, adjoints, self._along_cut_edges, keep=True)
         return self
 
-    def _follow_cut_edges(self, adjoints: dict[Node, Any]) -> None:
+    def _along_cut_edges(self, node: Node, g: Any) -> Iterator[tuple[Node, Any]]:
         """Adjoints of what no leaf's derivative flows through, such as floor(x) in floor(x) * y."""
-        for node in reversed(self.graph.nodes):
-            g = adjoints.get(node)
-            for bound in () if g is None else self.bound_to_cut(node):
-                (parent,) = bound.parents
-                try:
-                    (c,) = contributions(g, bound)
-                except DerivativeError:  # nobody has written it: there is no number to show
-                    continue
-                if c is not None:
-                    before, c = adjoints.get(parent), fit(c, parent)
-                    adjoints[parent] = c if before is None else before + c
+        for bound in self.bound_to_cut(node):
+            (parent,) = bound.parents
+            try:
+                (c,) = contributions(g, bound)
+            except DerivativeError:  # nobody has written it: there is no number to show
+                continue
+            if c is not None:
+                yield parent, fit(c, parent)
 
     @property
     def has_adjoints(self) -> bool:
@@ -215,7 +196,8 @@ class Run:
         if OBJECT in (child.dtype, parent.dtype):
             several = parent if parent.dtype == OBJECT else child
             raise DerivativeError(
-                f"{several.op.name} has several results; ask for the edge of one of them"
+                f"{several.op.name} has several results, and no matrix on its edges; of a function "
+                "that returns one of them, cr.jacobian(f)(x) is the matrix"
             )
         matrix = np.zeros(
             (child.size, parent.size), np.result_type(parent.dtype, child.dtype, np.float16)
@@ -236,8 +218,8 @@ class Run:
             return node
         bound = self._bound.get(node)
         if bound is None:
-            inputs = [self._values[a] if isinstance(a, Node) else a for a in node.args or ()]
-            bound = node.with_saved(node.rule.keep(*inputs, self._values[node]))
+            saved = node.rule.keep(*arguments(node, self._values), self._values[node])
+            bound = node.with_saved(saved)
             self._bound[node] = bound
         return bound
 
@@ -254,8 +236,7 @@ class Run:
                 alone = tuple(k == i for k in range(len(args)))
                 rule = rule_for(node.op, alone, node.dtype.kind == "c")
                 if rule.positions:
-                    inputs = [self._values[a] if isinstance(a, Node) else a for a in args]
-                    saved = rule.keep(*inputs, self._values[node])
+                    saved = rule.keep(*arguments(node, self._values), self._values[node])
                     yield Node(rule, (arg,), saved, node.attrs, node.shape, node.dtype)
 
     def pulled(self, g: Any, child: Node) -> Iterator[tuple[Node, Any]]:
@@ -335,8 +316,7 @@ class Run:
         """The lanes of this op that are at a kink."""
         if node.is_leaf or node.op.kinks is None:
             return False
-        inputs = [self._values[a] if isinstance(a, Node) else a for a in node.args or ()]
-        return node.op.kinks(*inputs, **node.attrs)
+        return node.op.kinks(*arguments(node, self._values), **node.attrs)
 
     def kink_matters(self, node: Node) -> bool:
         """Whether a lane of this op is at a kink and the adjoint reaches it."""
@@ -345,7 +325,7 @@ class Run:
             kinks = kinks & adjoint.alive
         return bool(np.any(kinks))
 
-    to_svg = late("chainrule.view.svg", "run_svg")
-    explore = late("chainrule.view.explore", "explore_run")
-    _repr_svg_ = late("chainrule.view.svg", "notebook_svg")
-    _repr_html_ = late("chainrule.view.svg", "notebook_html")
+    to_svg = lazy_method("chainrule.view.svg", "run_svg")
+    explore = lazy_method("chainrule.view.explore", "explore_run")
+    _repr_svg_ = lazy_method("chainrule.view.svg", "notebook_svg")
+    _repr_html_ = lazy_method("chainrule.view.svg", "notebook_html")

@@ -19,7 +19,7 @@ from chainrule.core.op import NOT_WRITTEN, Linear, Op
 from chainrule.core.parts import OBJECT
 from chainrule.core.rule import Rule, rule_for
 from chainrule.core.spec import Spec
-from chainrule.diff.reverse import Adjoints, fit, reverse_numerically, summed
+from chainrule.diff.reverse import Adjoints, fit, reverse_arrays, summed
 from chainrule.errors import UnsupportedError
 from chainrule.ops.structure import item
 from chainrule.record.specialise import GuardedTrace
@@ -34,7 +34,7 @@ DOUBLE = np.dtype(np.float64)
 
 
 def _refuse(x: Any, **_: Any) -> Any:
-    raise UnsupportedError("a reverse sweep is run by compiled code only; use cr.grad")
+    raise UnsupportedError("a reverse sweep is run by compiled code only")
 
 
 SWEEP = Op(
@@ -76,8 +76,7 @@ def can_sweep(order: Sequence[Node], seeds: Adjoints) -> bool:
 def swept(order: Sequence[Node], seeds: Adjoints, wanted: Collection[Node]) -> Adjoints:
     """The adjoints of what is `wanted`, without masks, recorded as results of one node."""
     ((out, seed),) = seeds.items()
-    found = dict(seeds)
-    reverse_numerically(order, found)
+    found, _ = reverse_arrays(order, seeds)
     reached = [node for node in wanted if found.get(node) is not None]
     attrs = {"seed": seed, "_order": order}
     # Its results depend on x, and to differentiate that again is refused, not zero.

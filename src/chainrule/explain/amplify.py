@@ -15,6 +15,7 @@ from chainrule.core.masked import unmasked
 from chainrule.core.node import Node
 from chainrule.core.op import ZERO, Linear, Multilinear, Partials
 from chainrule.core.parts import OBJECT
+from chainrule.core.replay import computed
 from chainrule.diff.call import unit
 from chainrule.diff.gradient import jvp, vjp
 from chainrule.diff.reverse import contributions, fit
@@ -30,7 +31,8 @@ def condition_number(run: Run, node: Node) -> Found | None:
     """The largest condition number of this op's lanes, and where; None where there is none."""
     if node.is_leaf or node.dtype == OBJECT or node.dtype.kind not in "fc" or not node.parents:
         return None
-    inputs = [run.value(node.args[i]) for i in node.rule.positions]  # type: ignore[index]
+    assert node.args is not None  # a node of a run is traced
+    inputs = [run.value(node.args[i]) for i in node.rule.positions]
     out = np.asarray(run.value(node))
     if out.size == 0 or any(isinstance(v, tuple) for v in inputs):
         return None
@@ -71,7 +73,7 @@ def _selected(node: Node, inputs: Sequence[Any]) -> Any:
         return None
     for i, x in zip(node.rule.positions, inputs, strict=True):
         args[i] = np.abs(x)
-    return node.op.forward(*args, **node.attrs)
+    return computed(node, args)
 
 
 def _lane_by_lane(run: Run, node: Node, inputs: Sequence[Any], out: Any) -> Found:

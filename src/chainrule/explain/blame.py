@@ -9,7 +9,7 @@ computed from is not blamed: a log(0) in the branch that `where` did not take is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,8 +18,7 @@ import numpy as np
 from chainrule.core.masked import plain
 from chainrule.core.node import Node
 from chainrule.core.parts import Parts
-from chainrule.diff.failing import names_the_node
-from chainrule.diff.reverse import Adjoints, contributions, fit
+from chainrule.diff.reverse import Adjoints, contributions, fit, reverse
 from chainrule.errors import DerivativeError
 from chainrule.explain.lanes import (
     Lanes,
@@ -101,21 +100,17 @@ class Event:
         return self.role != "carrier"
 
 
-@names_the_node
 def every_adjoint(
-    order: Sequence[Node], seeds: Mapping[Node, Any], bound: Callable[[Node], Node]
+    order: Sequence[Node], seeds: Adjoints, bound: Callable[[Node], Node]
 ) -> Adjoints:
-    """`reverse`, which keeps every adjoint and does not stop at a rule that refuses a NaN."""
-    adjoints = dict(seeds)
-    for node in reversed(order):
-        g = adjoints.get(node)
-        if node.rule is None or g is None:
-            continue
+    """The adjoint of every node; a rule that refuses a NaN ends nothing."""
+
+    def visit(node: Node, g: Any) -> Iterator[tuple[Node, Any]]:
         for parent, c in zip(node.parents, contributed(g, bound(node)), strict=True):
             if c is not None:
-                before, c = adjoints.get(parent), fit(c, parent)
-                adjoints[parent] = c if before is None else before + c
-    return adjoints
+                yield parent, fit(c, parent)
+
+    return reverse(order, seeds, visit, keep=True)
 
 
 def contributed(g: Any, node: Node) -> Sequence[Any]:

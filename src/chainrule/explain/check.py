@@ -129,22 +129,18 @@ def check_grads(
     return check
 
 
+@dataclass(eq=False)
 class _Checker:
     """One order of one function at one point."""
 
-    def __init__(
-        self,
-        f: Flat,
-        point: Arrays,
-        check: Check,
-        k: int,
-        rtol: float,
-        rng: np.random.Generator,
-        name: str,
-        names: Sequence[str],
-    ):
-        self.f, self.point, self.check, self.k = f, point, check, k
-        self.rtol, self.rng, self.name, self.names = rtol, rng, name, names
+    f: Flat
+    point: Arrays
+    check: Check
+    k: int
+    rtol: float
+    rng: np.random.Generator
+    name: str
+    names: Sequence[str]
 
     def run(self) -> None:
         self.graph = graph = trace(self.f, *self.point)

@@ -11,6 +11,7 @@ import numpy as np
 from chainrule.core.masked import unmasked
 from chainrule.core.node import Node
 from chainrule.core.parts import Parts
+from chainrule.core.replay import computed
 from chainrule.diff.reverse import contributions, fit
 from chainrule.explain.arguments import as_array
 from chainrule.explain.differences import (
@@ -89,13 +90,13 @@ def edge_line(
     def at(t: float, off: Any = None) -> Arrays:
         x = wide[position] + (0.0 if off is None else off[0]) + t * widened(u)
         moved = [*wide[:position], np.asarray(x)[()], *wide[position + 1 :]]
-        out = node.op.forward(*moved, **node.attrs)
+        out = computed(node, moved)
         return [np.asarray(o) for o in (out if isinstance(out, tuple) else (out,))]
 
     def ours(point: Arrays) -> dict[str, Any]:
         x = np.asarray(point[0], np.asarray(inputs[position]).dtype)[()]
         given = [*inputs[:position], x, *inputs[position + 1 :]]
-        bound = node.with_saved(node.rule.keep(*given, node.op.forward(*given, **node.attrs)))
+        bound = node.with_saved(node.rule.keep(*given, computed(node, given)))
         found: dict[str, Any] = {}
         if "reverse" in modes:
 

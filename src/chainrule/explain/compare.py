@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.graph import Graph
-from chainrule.core.late import late
+from chainrule.core.lazy_method import lazy_method
 from chainrule.core.node import Node
 from chainrule.core.text import node_text
 from chainrule.diff.run import Run
@@ -94,8 +93,8 @@ class RunDiff:
     def __bool__(self) -> bool:
         return self.first is not None
 
-    __str__ = late("chainrule.view.compare", "diff_text")
-    _repr_html_ = late("chainrule.view.compare", "diff_html")
+    __str__ = lazy_method("chainrule.view.compare", "diff_text")
+    _repr_html_ = lazy_method("chainrule.view.compare", "diff_html")
 
 
 def diff_runs(a: Run, b: Run, *, rtol: float | None = None, atol: float = 0.0) -> RunDiff:
@@ -114,12 +113,9 @@ def diff_runs(a: Run, b: Run, *, rtol: float | None = None, atol: float = 0.0) -
     require_one_graph(a.graph, b.graph)
     if rtol is None:
         rtol = _tolerance(a, b)
-    pairs = list(zip(a.graph.nodes, b.graph.nodes, strict=True))
-    values = _differing("value", a.graph, pairs, a.value, b.value, rtol, atol)
+    values = _differing("value", a, b, rtol, atol)
     both = a.has_adjoints and b.has_adjoints
-    adjoints: list[Difference] = []
-    if both:
-        adjoints = _differing("adjoint", a.graph, pairs[::-1], a.adjoint, b.adjoint, rtol, atol)
+    adjoints = _differing("adjoint", a, b, rtol, atol) if both else []
     return RunDiff(a.graph, tuple(values), tuple(adjoints), rtol, atol, both)
 
 
@@ -131,17 +127,14 @@ def _tolerance(a: Run, b: Run) -> float:
     return 0.0 if coarse is None else ROUNDINGS * float(np.finfo(coarse).eps)
 
 
-def _differing(
-    kind: str,
-    graph: Graph,
-    pairs: Sequence[tuple[Node, Node]],
-    of_a: Callable[[Node], Any],
-    of_b: Callable[[Node], Any],
-    rtol: float,
-    atol: float,
-) -> list[Difference]:
-    """The nodes that differ, in this order, each with its part in it."""
-    sources = graph.parents if kind == "value" else graph.children
+def _differing(kind: str, a: Run, b: Run, rtol: float, atol: float) -> list[Difference]:
+    """The nodes that differ, each with its part in it, in the order in which they are computed."""
+    graph = a.graph
+    pairs = list(zip(graph.nodes, b.graph.nodes, strict=True))
+    sources, of_a, of_b = graph.parents, a.value, b.value
+    if kind == "adjoint":
+        pairs.reverse()
+        sources, of_a, of_b = graph.children, a.adjoint, b.adjoint
     relative: dict[Node, float] = {}
     beyond: set[Node] = set()
     found = []

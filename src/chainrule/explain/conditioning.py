@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.graph import Graph
-from chainrule.core.late import late
+from chainrule.core.lazy_method import lazy_method
 from chainrule.core.node import Node
 from chainrule.diff.run import Run
 from chainrule.errors import ArgumentError, DerivativeError
@@ -43,7 +43,7 @@ class NodeCondition:
     adjoint_error: float | None
     kink: NearKink | None
     unmeasured: str = ""
-    _run: Run = field(default=None, repr=False)  # type: ignore[assignment]
+    _run: Run = field(repr=False, kw_only=True)
 
     @property
     def line(self) -> Any:
@@ -101,8 +101,8 @@ class Conditioning:
     @property
     def kinks(self) -> tuple[NodeCondition, ...]:
         """Nodes at or near a kink, the nearest first."""
-        found = [n for n in self.nodes if n.kink is not None]
-        return tuple(sorted(found, key=lambda n: n.kink.distance))  # type: ignore[union-attr]
+        found = [(n.kink.distance, k) for k, n in enumerate(self.nodes) if n.kink is not None]
+        return tuple(self.nodes[k] for _, k in sorted(found))
 
     @property
     def cancellations(self) -> tuple[NodeCondition, ...]:
@@ -126,8 +126,8 @@ class Conditioning:
         found = self.of(node)
         return _right(found.adjoint_error, found.node)
 
-    __str__ = late("chainrule.view.conditioning", "conditioning_text")
-    _repr_html_ = late("chainrule.view.conditioning", "conditioning_html")
+    __str__ = lazy_method("chainrule.view.conditioning", "conditioning_text")
+    _repr_html_ = lazy_method("chainrule.view.conditioning", "conditioning_html")
 
 
 def conditioning(
@@ -193,7 +193,9 @@ def _condition_of(
         adjoint_error = _error(run.adjoint(node), run.plain_adjoint(node, wide.adjoints[node]))
     unmeasured = "" if wide is None else wide.narrow.get(node, "")
     kink = kink_near(run, node, near)
-    return NodeCondition(node, condition, lane, error, before, adjoint_error, kink, unmeasured, run)
+    return NodeCondition(
+        node, condition, lane, error, before, adjoint_error, kink, unmeasured, _run=run
+    )
 
 
 def _named(dtype: Any) -> str:

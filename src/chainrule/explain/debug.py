@@ -12,6 +12,7 @@ from chainrule.core.masked import Masked, plain, unmasked
 from chainrule.core.node import Leaf, Node
 from chainrule.core.order import dfs_order
 from chainrule.core.parts import Parts
+from chainrule.core.replay import computed
 from chainrule.diff.call import Call
 from chainrule.diff.forward import forward
 from chainrule.diff.reverse import Adjoints
@@ -86,7 +87,8 @@ class Checks:
 CHECKS = Checks()
 NOT_FOUND = (
     "a gradient is not finite, and where that began cannot be told: it does not happen again when "
-    "the walk is repeated on arrays.\n  ask cr.find_nonfinite."
+    "the walk is repeated on arrays.\n"
+    "  look for a backward of your own that gives something else when it is called again."
 )
 
 
@@ -186,8 +188,7 @@ class Recorded:
         """The value of a node that did not keep it, computed again if every operand is known."""
         operands = self.operands(node)
         if all_known(node, operands):
-            out = node.op.forward(*(o.value for o in operands), **node.attrs)
-            self.values[node] = out if isinstance(out, tuple) else np.asarray(out)[()]
+            self.values[node] = computed(node, [o.value for o in operands])
         elif any(o.suspect or not_finite(o.value).any() for o in operands):
             self.suspects.add(node)
 

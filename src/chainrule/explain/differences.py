@@ -13,6 +13,7 @@ from chainrule.errors import ChainruleError
 Arrays = list[Any]
 Evaluate = Callable[..., Arrays]  # at(t, off): the function at x + off + t·u, a list of arrays
 
+SMALLEST = 5e-324  # the distance of the smallest numbers
 NEARBY = 24  # points around a kink at which slopes are taken
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5)
 FINER = (1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
@@ -150,7 +151,7 @@ def _noise(near: list[Arrays], epsilon: float) -> Arrays:
     found = []
     for values in zip(*near, strict=True):
         lanes = np.stack(values)
-        noise = 2 * epsilon * np.abs(lanes[4])
+        noise = np.maximum(2 * epsilon * np.abs(lanes[4]), SMALLEST)
         for k in (5, 6):
             # The k-th difference of independent errors is larger than they are by √(2k over k).
             high = np.abs(np.diff(lanes, k, axis=0)).max(axis=0) / math.sqrt(math.comb(2 * k, k))

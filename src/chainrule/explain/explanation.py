@@ -6,19 +6,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from chainrule.core.containers import flatten
 from chainrule.core.graph import Graph
-from chainrule.core.late import late
+from chainrule.core.lazy_method import lazy_method
 from chainrule.core.node import Line, Node, StoredLine
 from chainrule.diff.run import Run, recorded_run
 from chainrule.errors import ArgumentError, DTypeError, GraphError
 from chainrule.explain.contributions import Contributions, contributions_of
 from chainrule.explain.depth import Depth, depth_of
-from chainrule.explain.flow import Flow, flow_between
+from chainrule.explain.flow import Flow, flow_between, seeds_by_node
 from chainrule.explain.measure import Measure, measure_of
 from chainrule.explain.paths import Path, count_paths, heaviest_paths
 from chainrule.explain.status import Cut, Kink, Status, cuts_from, kinks_of, statuses
@@ -32,6 +32,18 @@ class Gain:
     line: Line | StoredLine | None
     factor: float
     nodes: tuple[Node, ...]
+
+
+class _Walked(NamedTuple):
+    """A run on which `backward` has been called: what its explanations share.
+
+    `arguments` are the leaves of each argument, `top` is how many paths to list.
+    """
+
+    run: Run
+    seeds: dict[Node, Any]
+    arguments: list[list[Node]]
+    top: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +76,7 @@ class Explanation:
     kinks: tuple[Kink, ...]
     depth: Depth
     top: int
-    _arguments: list[list[Node]] = field(repr=False)
+    _walked: _Walked = field(repr=False)
     _flow: Flow = field(repr=False)
     _measure: Measure = field(repr=False)
 
@@ -99,14 +111,13 @@ class Explanation:
 
     def of(self, wrt: int | str | Node, entry: Any = None, along: Any = None) -> Explanation:
         """The same for another input, from the same run: nothing is recorded or run again."""
-        node = _input(self.graph, self._arguments, wrt)
-        arguments = self._arguments
-        return _explained(self.run, node, self._flow.seeds, arguments, self.top, entry, along)
+        node = _input(self.graph, self._walked.arguments, wrt)
+        return _explained(self._walked, node, entry, along)
 
-    __str__ = late("chainrule.view.explanation", "explanation_text")
-    __repr__ = late("chainrule.view.explanation", "explanation_text")
-    __rich__ = late("chainrule.view.explanation", "explanation_rich")
-    _repr_html_ = late("chainrule.view.explanation", "explanation_html")
+    __str__ = lazy_method("chainrule.view.explanation", "explanation_text")
+    __repr__ = lazy_method("chainrule.view.explanation", "explanation_text")
+    __rich__ = lazy_method("chainrule.view.explanation", "explanation_rich")
+    _repr_html_ = lazy_method("chainrule.view.explanation", "explanation_html")
 
 
 def explain(
@@ -133,7 +144,8 @@ def explain(
         arguments = _leaves_by_argument(run.graph, args)
         node = _input(run.graph, arguments, wrt)
         run.backward(seed)
-    return _explained(run, node, _seeds(run, seed), arguments, int(top), entry, along)
+    walked = _Walked(run, seeds_by_node(run, seed), arguments, int(top))
+    return _explained(walked, node, entry, along)
 
 
 def _run(f: Callable[..., Any] | Graph | Run, args: tuple[Any, ...]) -> Run:
@@ -144,20 +156,13 @@ def _run(f: Callable[..., Any] | Graph | Run, args: tuple[Any, ...]) -> Run:
     return f.forward(*args) if isinstance(f, Graph) else recorded_run(f, *args)
 
 
-def _explained(
-    run: Run,
-    wrt: Node,
-    seeds: dict[Node, Any],
-    arguments: list[list[Node]],
-    top: int,
-    entry: Any,
-    along: Any,
-) -> Explanation:
-    """Explain one node of a run on which `backward` has been called with these seeds."""
+def _explained(walked: _Walked, wrt: Node, entry: Any, along: Any) -> Explanation:
+    """Explain one node of a run."""
+    run = walked.run
     measure = measure_of(wrt, entry, along)
     total = run.adjoint(wrt)
-    flow = flow_between(run, wrt, seeds, measure)
-    found = heaviest_paths(flow, measure, total, top)
+    flow = flow_between(run, wrt, walked.seeds, measure)
+    found = heaviest_paths(flow, measure, total, walked.top)
     return Explanation(
         run=run,
         wrt=wrt,
@@ -171,18 +176,11 @@ def _explained(
         cuts=tuple(cuts_from(run, wrt, flow.dead_edges())),
         kinks=kinks_of(run, flow.nodes),
         depth=depth_of(flow),
-        top=top,
-        _arguments=arguments,
+        top=walked.top,
+        _walked=walked,
         _flow=flow,
         _measure=measure,
     )
-
-
-def _seeds(run: Run, seed: Any) -> dict[Node, Any]:
-    found: dict[Node, Any] = {}
-    for out, start in zip(run.graph.outputs, run.seeds(seed), strict=True):
-        found[out] = start if out not in found else found[out] + start
-    return found
 
 
 def _input(graph: Graph, arguments: list[list[Node]], wrt: Any) -> Node:

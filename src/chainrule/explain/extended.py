@@ -7,6 +7,7 @@ and says so: what went wrong before it is measured, its own rounding is not.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,8 @@ from chainrule.core.graph import Graph
 from chainrule.core.masked import Masked
 from chainrule.core.node import Node, make_leaf
 from chainrule.core.parts import OBJECT, Parts
-from chainrule.diff.reverse import contributions, fit
+from chainrule.core.replay import computed, replay
+from chainrule.diff.reverse import Adjoints, contributions, fit, reverse
 from chainrule.diff.run import Run
 
 
@@ -87,17 +89,14 @@ class _Replay:
     # -- values --------------------------------------------------------------------------------
 
     def forward(self) -> None:
-        for node in self.run.graph.nodes:
-            own = self.run.value(node)
-            self.found.values[node] = (
-                self._cast(own) if node.is_leaf or not node.args else self._evaluated(node, own)
-            )
+        replay(self.run.graph.nodes, self.found.values, self._evaluated)
 
-    def _evaluated(self, node: Node, own: Any) -> Any:
-        known = self.found.values
-        args = [known[a] if isinstance(a, Node) else a for a in node.args or ()]
+    def _evaluated(self, node: Node, args: Sequence[Any]) -> Any:
+        own = self.run.value(node)
+        if not args:
+            return self._cast(own)
         try:
-            out = _as_arrays(node.op.forward(*args, **node.attrs))
+            out = _as_arrays(computed(node, args))
         except Exception as error:  # noqa: BLE001 - each op refuses wider numbers in its own way
             self.found.narrow[node] = _first_line(error)
             out = self._narrowly(node)
@@ -117,28 +116,27 @@ class _Replay:
             for a in node.args or ()
         ]
         try:
-            return _as_arrays(node.op.forward(*args, **node.attrs))
+            return _as_arrays(computed(node, args))
         except Exception:  # noqa: BLE001 - rounded, the inputs may have left its domain
             return self.run.value(node)
 
     # -- adjoints ------------------------------------------------------------------------------
 
     def backward(self, seeds: list[Any]) -> None:
-        nodes, adjoints = self.run.graph.nodes, self.found.adjoints
+        nodes: Sequence[Node] = self.run.graph.nodes
+        adjoints: Adjoints = {}
         values = {self.twin[n]: self.found.values[n] for n in nodes}
         wide = Run(self.run.graph, values)
         for out, seed in zip(self.run.graph.outputs, seeds, strict=True):
             seed = self._cast(np.asarray(seed)[()])
             adjoints[out] = seed if out not in adjoints else adjoints[out] + seed
-        for node in reversed(nodes):
-            g = adjoints.get(node)
-            if g is None or node.is_leaf:
-                continue
+
+        def visit(node: Node, g: Any) -> Iterator[tuple[Node, Any]]:
             for parent, c in zip(node.parents, self._pulled(wide, node, g), strict=True):
                 if c is not None:
-                    c = fit(c, self.twin[parent])
-                    before = adjoints.get(parent)
-                    adjoints[parent] = c if before is None else before + c
+                    yield parent, fit(c, self.twin[parent])
+
+        self.found.adjoints = reverse(nodes, adjoints, visit, keep=True)
 
     def _pulled(self, wide: Run, node: Node, g: Any) -> Any:
         try:

@@ -162,13 +162,23 @@ def _parents_through_cuts(run: Run) -> Parents:
     return parents
 
 
+def seeds_by_node(run: Run, seed: Any) -> dict[Node, Any]:
+    """The seed of each output; where a node is an output several times, the sum of its seeds."""
+    seeds: dict[Node, Any] = {}
+    for out, start in zip(run.graph.outputs, run.seeds(seed), strict=True):
+        seeds[out] = seeds[out] + start if out in seeds else start
+    return seeds
+
+
 class _Draft:
     """A flow in the making: children are added in topological order, each with its edges."""
 
     def __init__(self, run: Run, nodes: list[Node], measure: Measure, once: dict[Node, bool]):
         self.run, self.wrt, self.measure, self.once = run, nodes[0], measure, once
         self.place = {node: i for i, node in enumerate(nodes)}
-        self.first, self.tail, self.factors = [0], [], []  # type: ignore[var-annotated]
+        self.first = [0]
+        self.tail: list[int] = []
+        self.factors: list[float] = []
         self.dead: set[int] = set()
         self.adjoints = run.known_adjoints()
         self.sizes = [norm(self.adjoints.get(node)) for node in nodes]

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.cure import Cure
 from chainrule.core.graph import Graph, inputs_of
-from chainrule.core.late import late
+from chainrule.core.lazy_method import lazy_method
 from chainrule.core.masked import plain
 from chainrule.core.node import Node
 from chainrule.diff.gradient import vjp
@@ -17,7 +18,7 @@ from chainrule.diff.run import Run, completed_run
 from chainrule.errors import NeedsHistoryError
 from chainrule.explain.arguments import on_arrays
 from chainrule.explain.blame import Event, Known, Walk, every_adjoint, kind_of
-from chainrule.explain.cures import Cure, cure_for
+from chainrule.explain.cures import cure_for
 from chainrule.explain.lanes import Operand, first_lane, not_finite
 from chainrule.explain.origins import examined
 from chainrule.record.state import recording
@@ -89,10 +90,10 @@ class NonFinite:
         """The usual cure of the first."""
         return self.cures[0] if self.cures else None
 
-    __str__ = late("chainrule.view.nonfinite", "report_text")
-    __repr__ = late("chainrule.view.nonfinite", "report_text")
-    __rich__ = late("chainrule.view.nonfinite", "report_rich")
-    _repr_html_ = late("chainrule.view.nonfinite", "report_html")
+    __str__ = lazy_method("chainrule.view.nonfinite", "report_text")
+    __repr__ = lazy_method("chainrule.view.nonfinite", "report_text")
+    __rich__ = lazy_method("chainrule.view.nonfinite", "report_rich")
+    _repr_html_ = lazy_method("chainrule.view.nonfinite", "report_html")
 
 
 def find_nonfinite(f: Callable[..., Any], *args: Any, **kwargs: Any) -> NonFinite:
@@ -106,7 +107,7 @@ def find_nonfinite(f: Callable[..., Any], *args: Any, **kwargs: Any) -> NonFinit
     with recording(debug=None), np.errstate(all="ignore"):
         try:
             graph = tracing.record(f, args, kwargs)
-        except Exception as error:
+        except Exception as error:  # the user's function may end in any
             found = _until_stopped(f, tracing, error)
             if not found:
                 raise

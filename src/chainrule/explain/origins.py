@@ -12,6 +12,7 @@ from chainrule.core.masked import plain
 from chainrule.core.node import Node
 from chainrule.core.op import Linear, Multilinear
 from chainrule.core.parts import Parts
+from chainrule.core.replay import computed
 from chainrule.diff.call import unit
 from chainrule.explain.blame import Event, Known
 from chainrule.explain.lanes import (
@@ -79,7 +80,7 @@ def _how_value(event: Event, operands: Any, by_lane: bool) -> str:
         return ""
     if event.role == "carrier":
         return _meeting(event, given) if by_lane else ""
-    raised = _raised(lambda: event.node.op.forward(*given, **event.node.attrs))
+    raised = _raised(lambda: computed(event.node, given))
     if not raised and isinstance(event.node.op.derivative, (Linear, Multilinear)):
         return "overflow" if _any_input(operands) else ""  # sums and products have no poles
     return _reason(raised) or ("overflow" if fits_double(event) else "")
@@ -93,7 +94,7 @@ def fits_double(event: Event) -> bool:
     wide = [np.asarray(v, np.float64)[()] if np.asarray(v).dtype.kind == "f" else v for v in values]
     try:
         with np.errstate(all="ignore"):
-            found = node.op.forward(*wide, **node.attrs)
+            found = computed(node, wide)
     except Exception:  # noqa: BLE001 - an op that takes no doubles
         return False
     return bool(np.all(np.isfinite(found)))
@@ -108,12 +109,9 @@ def _meeting(event: Event, given: list[Any]) -> str:
     if event.kind != "NaN" or any(is_nan(v).any() for v in given):
         return ""
     words = [_word(v) for v in given]
-    if len(words) == 2 and (sign := SIGNS.get(event.node.op.name)):
-        return f"{words[0]} {sign} {words[1]}"
+    if len(words) == 2 and event.node.op.origin:
+        return f"{words[0]} {event.node.op.origin} {words[1]}"
     return f"{event.node.op.name} of {', '.join(words)}"
-
-
-SIGNS = {"add": "+", "subtract": "-", "multiply": "×", "divide": "/", "power": "**"}
 
 
 def _word(number: Any) -> str:

@@ -16,11 +16,12 @@ from typing import Any, Literal
 import numpy as np
 
 from chainrule.core.graph import Graph, inputs_of
-from chainrule.core.late import late
+from chainrule.core.lazy_method import lazy_method
 from chainrule.core.node import Node
+from chainrule.core.replay import replay
 from chainrule.diff.failing import names_the_node
 from chainrule.diff.reverse import contributions, fit
-from chainrule.diff.run import Run, evaluated, leaf_values
+from chainrule.diff.run import Run, leaf_values
 from chainrule.errors import ArgumentError, DerivativeError
 from chainrule.explain.numbers import as_json
 
@@ -103,7 +104,7 @@ class Step:
     additions: tuple[Addition, ...] = ()
     wrong: str = ""
     _adjoint: Any = field(default=None, repr=False)
-    _run: Run = field(default=None, repr=False)  # type: ignore[assignment]
+    _run: Run = field(repr=False, kw_only=True)
     _called: bool = field(default=False, repr=False)
 
     @property
@@ -205,8 +206,8 @@ class Steps(Iterator[Step]):
         else:
             yield from map(walk.backward, reversed(self.graph.nodes))
 
-    __str__ = late("chainrule.view.steps", "steps_text")
-    _repr_html_ = late("chainrule.view.steps", "steps_html")
+    __str__ = lazy_method("chainrule.view.steps", "steps_text")
+    _repr_html_ = lazy_method("chainrule.view.steps", "steps_html")
 
 
 def steps(
@@ -235,7 +236,7 @@ class _Walk:
 
     def forward(self, node: Node) -> Step:
         if node not in self.known:
-            self.known[node] = evaluated(node, self.known)
+            replay([node], self.known)
         self.count += 1
         return Step(self.count, "forward", node, self.graph.parents(node), _run=self.run)
 
@@ -252,7 +253,7 @@ class _Walk:
     ) -> Step:
         self.count += 1
         g = self.adjoints.get(node)
-        return Step(self.count, "backward", node, because, made, wrong, g, self.run, called)
+        return Step(self.count, "backward", node, because, made, wrong, g, called, _run=self.run)
 
     @names_the_node
     def additions(self, node: Node) -> tuple[Addition, ...]:

@@ -44,6 +44,15 @@ class NetworkEstimator(BaseEstimator):
     fit_intercept: bool = True
     class_weight: Any = None
 
+    def _keep_settings(self, settings: dict[str, Any]) -> None:
+        """Keep the arguments of `__init__`, its locals(), each under its own name.
+
+        scikit-learn reads the names from the signature, so each subclass has to write it out.
+        """
+        for name, value in settings.items():
+            if name != "self":
+                setattr(self, name, value)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to the rows of X, from the start, or with `warm_start` from where it stands."""
         again = self.warm_start and hasattr(self, "parameters_")
@@ -87,7 +96,8 @@ class NetworkEstimator(BaseEstimator):
         rows, share = len(examples.weights), self.validation_fraction
         return (
             f"{type(self).__name__}(early_stopping=True): of {rows} rows too few are held out by "
-            f"validation_fraction={share} to judge by: the loss on all rows decided when to stop"
+            f"validation_fraction={share} to judge by: the loss on all rows decided when to stop; "
+            "raise it, or pass more rows"
         )
 
     def _partial_fit(self, examples: Examples, first: bool) -> Any:

@@ -113,7 +113,7 @@ def epochs(
     A step writes into the memory of what it was given: copy what is to be kept.
     """
     dtype = examples.weights.dtype.type
-    form = settings.size, examples.x.shape[1:], examples.targets.shape[1:], dtype
+    form = settings.size, examples.x.shape[1:], examples.targets.shape[1:], dtype.__name__
     step = step_of(network, settings.optimiser, settings.rate, settings.compile, *form)
     count = len(examples.weights)
     decay = dtype(settings.alpha / 2)

@@ -47,20 +47,7 @@ class NeuralClassifier(NetworkClassifier):
         random_state: Any = None,
         compile: bool | str = "auto",
     ):
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.learning_rate_init = learning_rate_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.compile = compile
+        self._keep_settings(locals())
 
 
 class NeuralRegressor(RegressorMixin, NetworkEstimator):
@@ -93,19 +80,7 @@ class NeuralRegressor(RegressorMixin, NetworkEstimator):
         random_state: Any = None,
         compile: bool | str = "auto",
     ):
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.learning_rate_init = learning_rate_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.compile = compile
+        self._keep_settings(locals())
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """One pass of mini-batch steps over these rows; the first call fixes the scale of y."""

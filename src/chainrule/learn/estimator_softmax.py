@@ -60,20 +60,7 @@ class SoftmaxRegression(NetworkClassifier):
         random_state: Any = None,
         compile: bool | str = "auto",
     ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.batch_size = batch_size
-        self.learning_rate_init = learning_rate_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.compile = compile
+        self._keep_settings(locals())
 
     @property
     def coef_(self) -> np.ndarray:

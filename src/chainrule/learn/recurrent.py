@@ -24,7 +24,11 @@ def init_lstm(
     """
     bias = np.zeros(4 * units, dtype)
     bias[units : 2 * units] = 1.0
-    return {**_weights(rng, inputs, units, 4, initialiser, recurrent, dtype), "bias": bias}
+    return {
+        "input": _side_by_side(4, initialiser, rng, (inputs, units), dtype),
+        "recurrent": _side_by_side(4, recurrent, rng, (units, units), dtype),
+        "bias": bias,
+    }
 
 
 def lstm(params: Any, x: Any, state: Any = None) -> tuple[Any, tuple[Any, Any]]:
@@ -57,8 +61,12 @@ def init_gru(
 
     The gates are reset, update, candidate, in this order.
     """
-    biases = {name: np.zeros(3 * units, dtype) for name in ("bias", "recurrent_bias")}
-    return {**_weights(rng, inputs, units, 3, initialiser, recurrent, dtype), **biases}
+    return {
+        "input": _side_by_side(3, initialiser, rng, (inputs, units), dtype),
+        "recurrent": _side_by_side(3, recurrent, rng, (units, units), dtype),
+        "bias": np.zeros(3 * units, dtype),
+        "recurrent_bias": np.zeros(3 * units, dtype),
+    }
 
 
 def gru(params: Any, x: Any, state: Any = None) -> tuple[Any, Any]:
@@ -81,19 +89,11 @@ def gru(params: Any, x: Any, state: Any = None) -> tuple[Any, Any]:
     return np.stack(outputs, axis=-2), h
 
 
-def _weights(
-    rng: np.random.Generator,
-    inputs: int,
-    units: int,
-    gates: int,
-    initialiser: Initialiser,
-    recurrent: Initialiser,
-    dtype: Any,
-) -> dict[str, np.ndarray]:
-    """Each gate's weights are drawn for themselves, and stand side by side."""
-    first = [drawn(initialiser, rng, (inputs, units), dtype) for _ in range(gates)]
-    own = [drawn(recurrent, rng, (units, units), dtype) for _ in range(gates)]
-    return {"input": np.concatenate(first, axis=1), "recurrent": np.concatenate(own, axis=1)}
+def _side_by_side(
+    gates: int, draw: Initialiser, rng: np.random.Generator, shape: tuple[int, int], dtype: Any
+) -> np.ndarray:
+    """The weights of the gates; each gate's are drawn on their own."""
+    return np.concatenate([drawn(draw, rng, shape, dtype) for _ in range(gates)], axis=1)
 
 
 def _gates(x: Any, units: int) -> list[Any]:

@@ -99,12 +99,12 @@ def train(
 
     The parameters passed in are not changed. Ctrl-C ends the run with what there is.
     """
-    _check(epochs, patience, validation, metrics, every)
+    plan = Plan(epochs, patience, every, validation, dict(metrics or {}))
     source = source_of(batches, seed=seed, steps=steps)
     parameters = tree.map(_own, parameters)
-    start = Point(parameters, optimiser.init(parameters), best=_begin(validation, parameters))
+    start = Point(parameters, optimiser.init(parameters), best=plan.first_best(parameters))
     quiet = (lambda p, *batch: loss(p, *batch, None)) if keys else loss
-    measure = _measure(quiet, validation, dict(metrics or {}), compile)
+    measure = plan.measure(quiet, compile)
     store = None
     if checkpoints is not None:
         accepted = (accept,) if isinstance(accept, str) else tuple(accept)
@@ -112,19 +112,15 @@ def train(
             "seed": seed,
             "loss": told(loss, "loss"),
             "optimiser": told(optimiser.update, "optimiser"),
-            "validation": _told_validation(validation),
-            "measured": [] if validation is None else ["validation", *(metrics or ())],
+            **plan.identity(),
             **source.identity(),
         }
         store = Store(writable(checkpoints), keep, identity, accepted)
     run = _Run(
-        loss=loss,
+        plan=plan,
         source=source,
         step=make_step(loss, optimiser, compile=compile),
         measure=measure,
-        epochs=epochs,
-        patience=patience,
-        every=every,
         store=store,
         callbacks=tuple(callbacks),
         shown=shown(progress, loss, epochs, source.count),
@@ -132,6 +128,60 @@ def train(
         keyed=seed + 1 if keys else None,
     )
     return run.to_the_end(resume)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long a run goes on, when it is saved, and what is measured after an epoch."""
+
+    epochs: int
+    patience: int | None
+    every: int | None
+    validation: Any
+    metrics: dict[str, Callable[..., Any]]
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "patience", "every"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 1):
+                raise ArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")
+        if self.validation is None and (self.metrics or self.patience is not None):
+            raise ArgumentError(
+                "metrics and patience look at the validation data: pass validation=(x, y)"
+            )
+        reserved = {"epoch", "step", "loss", "validation", "seconds"} & {*self.metrics}
+        if reserved:
+            raise ArgumentError(f"a metric cannot be called {', '.join(sorted(reserved))}")
+
+    def first_best(self, parameters: Any) -> Any:
+        """Memory for the best parameters, where there is validation to judge by."""
+        return None if self.validation is None else tree.map(np.array, parameters)
+
+    def identity(self) -> dict[str, Any]:
+        """What is measured, and on which data, as `Store` compares it."""
+        if self.validation is None:
+            return {"validation": {}, "measured": []}
+        data = source_of(self.validation, seed=0).identity().get("data", {})
+        return {
+            "validation": {f"validation, {name}": text for name, text in data.items()},
+            "measured": ["validation", *self.metrics],
+        }
+
+    def measure(self, loss: Callable[..., Any], compile: bool) -> Callable[[Any], dict[str, float]]:
+        """What is measured after an epoch, as a function of the parameters."""
+        validation = self.validation
+        if validation is None:
+            return lambda parameters: {}
+        if isinstance(validation, tuple) and all(isinstance(a, np.ndarray) for a in validation):
+            validation = [validation]
+        if not isinstance(validation, Batches | list) and iter(validation) is validation:
+            raise ArgumentError(
+                "validation must be there after each epoch: pass arrays, Batches or a list, not an "
+                "iterator"
+            )
+        fast = cr.compile(loss) if compile and find_spec("llvmlite") is not None else loss
+        functions = {"validation": fast, **self.metrics}
+        return lambda parameters: means_over(functions, parameters, validation)
 
 
 class Point(NamedTuple):
@@ -153,13 +203,10 @@ class Point(NamedTuple):
 
 @dataclass
 class _Run:
-    loss: Callable[..., Any]
+    plan: Plan
     source: Source
     step: Callable[..., Any]
     measure: Callable[[Any], dict[str, float]]
-    epochs: int
-    patience: int | None
-    every: int | None
     store: Store | None
     callbacks: tuple[Callback, ...]
     shown: Shown
@@ -181,14 +228,14 @@ class _Run:
             if not _not_finite(self.point.parameters):
                 self._write()
             self.point = self.point._replace(stopped="interrupted")
-        except Exception as error:
+        except Exception as error:  # the loss and the callbacks are the user's
             why = error
             raise
         finally:
             self.shown.close(why)
         p = self.point
         best = p.best if p.best_epoch else p.parameters
-        stopped = p.stopped or ("epochs" if p.epoch >= self.epochs else "patience")
+        stopped = p.stopped or ("epochs" if p.epoch >= self.plan.epochs else "patience")
         found = Trained(p.parameters, p.state, p.history, best, p.best_epoch, stopped, resumed)
         if self.unwritten is not None:
             raise CheckpointError(
@@ -214,8 +261,9 @@ class _Run:
 
     def _is_over(self) -> bool:
         p = self.point
-        waited = self.patience is not None and p.epoch - p.best_epoch >= self.patience
-        return bool(p.stopped) or p.epoch >= self.epochs or waited
+        patience = self.plan.patience
+        waited = patience is not None and p.epoch - p.best_epoch >= patience
+        return bool(p.stopped) or p.epoch >= self.plan.epochs or waited
 
     def _one_epoch(self) -> None:
         began = perf_counter()
@@ -244,7 +292,7 @@ class _Run:
             source=self.source.state(),
         )
         self.shown.step(rows, loss, parameters)
-        if self.every and self.point.step % self.every == 0:
+        if self.plan.every and self.point.step % self.plan.every == 0:
             self._save()
 
     def _end_epoch(self, began: float) -> None:
@@ -267,7 +315,7 @@ class _Run:
         answers = [callback(dict(record), p.parameters) for callback in self.callbacks]
         if any(answer is True for answer in answers):
             self.point = p._replace(stopped="callback")
-        if self.every is None or self._is_over():
+        if self.plan.every is None or self._is_over():
             self._save()
 
     def _judged(self, p: Point) -> Point:
@@ -324,54 +372,12 @@ class _Run:
         return f"\n  the last good checkpoint: {path}" if path else ""
 
 
-def _check(
-    epochs: Any, patience: Any, validation: Any, metrics: Metrics | None, every: Any
-) -> None:
-    for name, value in (("epochs", epochs), ("patience", patience), ("every", every)):
-        if value is not None and (type(value) is not int or value < 1):
-            raise ArgumentError(f"{name} must be a whole number of at least 1, got {value!r}")
-    if validation is None and (metrics or patience is not None):
-        raise ArgumentError(
-            "metrics and patience look at the validation data: pass validation=(x, y)"
-        )
-    reserved = {"epoch", "step", "loss", "validation", "seconds"} & set(metrics or ())
-    if reserved:
-        raise ArgumentError(f"a metric cannot be called {', '.join(sorted(reserved))}")
-
-
 def _own(leaf: Any) -> np.ndarray:
     """A copy, since the step writes into what it is given; whole numbers become float64."""
     array = np.array(leaf)
     if array.dtype.kind not in "iufc":
         raise cr.DTypeError(f"parameters must be numbers, got {array.dtype}")
     return array if array.dtype.kind in "fc" else array.astype(np.float64)
-
-
-def _begin(validation: Any, parameters: Any) -> Any:
-    return None if validation is None else tree.map(np.array, parameters)
-
-
-def _told_validation(validation: Any) -> dict[str, Any]:
-    data = {} if validation is None else source_of(validation, seed=0).identity().get("data", {})
-    return {f"validation, {name}": text for name, text in data.items()}
-
-
-def _measure(
-    loss: Callable[..., Any], validation: Any, metrics: dict[str, Callable[..., Any]], compile: bool
-) -> Callable[[Any], dict[str, float]]:
-    """What is measured after an epoch, as a function of the parameters."""
-    if validation is None:
-        return lambda parameters: {}
-    if isinstance(validation, tuple) and all(isinstance(a, np.ndarray) for a in validation):
-        validation = [validation]
-    if not isinstance(validation, Batches | list) and iter(validation) is validation:
-        raise ArgumentError(
-            "validation must be there after each epoch: pass arrays, Batches or a list, not an "
-            "iterator"
-        )
-    fast = cr.compile(loss) if compile and find_spec("llvmlite") is not None else loss
-    functions = {"validation": fast, **metrics}
-    return lambda parameters: means_over(functions, parameters, validation)
 
 
 def _not_finite(parameters: Any) -> str:

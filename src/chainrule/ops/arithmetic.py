@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.cure import Cure
 from chainrule.core.masked import plain
 from chainrule.core.op import Op, sample
 from chainrule.core.picked import LANES
@@ -30,6 +31,7 @@ add = elementwise(
     reference=np.add,
     commutes=True,
     symbol="+",
+    origin="+",
 )
 subtract = elementwise(
     "subtract",
@@ -39,6 +41,7 @@ subtract = elementwise(
     numpy=(np.subtract,),
     reference=np.subtract,
     symbol="−",
+    origin="-",
 )
 
 
@@ -81,6 +84,7 @@ multiply = elementwise(
     variant=_masked_product,
     commutes=True,
     symbol="×",
+    origin="×",
 )
 multiply_mask = elementwise(
     "multiply_mask",
@@ -96,6 +100,36 @@ multiply_mask = elementwise(
 )
 
 
+QUOTIENT_CURES = (
+    Cure("sin(x) / x",
+         "0 / 0 although the limit exists",
+         "np.sinc(x / np.pi) for sin(x) / x, cr.exprel(x) for (exp(x) - 1) / x",
+         lambda c: c.x == c.y == 0 and c.made_by(0) in ("sin", "expm1")),
+    Cure("division by a spread of zero",
+         "the values are all equal, so their deviation is 0",
+         "(x - np.mean(x)) / (np.std(x) + 1e-8); of a deviation of your own, add it below the "
+         "root: np.sqrt(np.mean((x - m) ** 2) + 1e-8)",
+         lambda c: c.y == 0 and c.made_by(1) in ("deviation", "divide", "ptp", "sqrt")),
+    Cure("division by a norm of zero",
+         "the vector to be normalised is 0",
+         "n = np.linalg.norm(x); x / np.where(n > 0, n, 1)",
+         lambda c: c.y == 0
+         and c.made_by(1) in ("euclidean_norm", "power_norm", "absolute", "hypot")),
+    Cure("a ratio inside a logarithm",
+         "the logarithm of a number divided by 0 is infinite",
+         "keep the divisor above 0: x / np.maximum(y, 1e-12), or compute it as cr.softmax(raw)",
+         lambda c: c.y == 0 and c.through & {"log", "log2", "log10"}),
+    Cure("0 / 0",
+         "0 / 0 has no value",
+         "leave it out: np.where(y != 0, x / y, 0)",
+         lambda c: c.x == c.y == 0),
+)  # fmt: skip
+DIVISION_BY_ZERO = Cure(
+    "division by zero",
+    "the derivative of x / y reads 1 / y²",
+    "leave it out: np.where(y != 0, x / y, 0), or keep y away from 0",
+    lambda c: (c.x if c.op == "reciprocal" else c.y) == 0,
+)
 divide = elementwise(
     "divide",
     operator.truediv,
@@ -104,6 +138,8 @@ divide = elementwise(
     numpy=(np.divide,),
     reference=np.divide,
     symbol="÷",
+    cure=(*QUOTIENT_CURES, DIVISION_BY_ZERO),
+    origin="/",
 )
 negative = elementwise(
     "negative",
@@ -123,6 +159,7 @@ reciprocal = elementwise(
     (lambda out: -(out * out),),
     samples=within(0.4, 2.0, complex_too=True),
     symbol="1/x",
+    cure=(DIVISION_BY_ZERO,),
 )
 
 
@@ -157,6 +194,31 @@ def _power_lowered(b: Any, x: Any, y: Any) -> Any:
     return b.maths("power", x, b.astype(y, common))
 
 
+SUMS = {"sum", "matmul", "einsum_pair", "einsum_single", "square", "power", "add"}
+NORM_BY_HAND = Cure(
+    "a norm by hand",
+    "the root of a sum of squares has the derivative inf × 0 at 0",
+    "np.linalg.norm(x), whose gradient there is 0",
+    lambda c: c.x == 0 and (c.op == "sqrt" or c.y == 0.5) and c.made_by(0) in SUMS,
+)
+POWER_CURES = (
+    Cure("an exponent of a negative base",
+         "the derivative by the exponent reads log(base), which is not real below 0",
+         "make the exponent a plain number, or cr.stop_gradient(exponent)",
+         lambda c: c.x <= 0 and c.event.when == "backward" and c.at_exponent),
+    Cure("a power of a negative base",
+         "a negative number has no real fractional power",
+         "np.maximum(x, 0) ** p, or np.sign(x) * np.abs(x) ** p",
+         lambda c: c.x < 0 and c.y != np.round(c.y)),
+    Cure("a negative power of zero",
+         "0 to a negative power is 1/0",
+         "np.where(x != 0, x ** p, 0)",
+         lambda c: c.x == 0 and c.y < 0),
+    Cure("a fractional power at zero",
+         "the derivative p·x^(p-1) is infinite at 0 for p < 1",
+         "np.where(x > 0, x ** p, 0)",
+         lambda c: c.x == 0 and c.y < 1),
+)  # fmt: skip
 power = elementwise(
     "power",
     operator.pow,
@@ -168,6 +230,8 @@ power = elementwise(
     variant=_square_of_root,
     lower=_power_lowered,
     symbol="^",
+    cure=(NORM_BY_HAND, *POWER_CURES),
+    origin="**",
 )
 
 
@@ -195,6 +259,20 @@ square = elementwise(
     variant=_square_of_root,
     symbol="x²",
 )
+SQRT_CURES = (
+    Cure("a variance as a difference",
+         "E[x²] - E[x]² comes out negative by rounding",
+         "np.std(x), or np.var(x): they subtract the mean first",
+         lambda c: c.x <= 0 and {"subtract", "mean"} <= c.above(0)),
+    Cure("a root at zero",
+         "the derivative 1 / (2√x) is infinite at 0",
+         "np.where(x > 0, np.sqrt(x), 0) has the gradient 0 there; np.sqrt(x + 1e-12) a large one",
+         lambda c: c.x == 0),
+    Cure("a root of a negative number",
+         "the root of a negative number is not real",
+         "np.sqrt(np.maximum(x, 0)) if it is negative by rounding; np.emath.sqrt if it is meant",
+         lambda c: c.x < 0),
+)  # fmt: skip
 sqrt = elementwise(
     "sqrt",
     np.sqrt,
@@ -202,6 +280,7 @@ sqrt = elementwise(
     samples=within(0.2, 3.0, complex_too=True),
     edges=points(1e-300, 1e300),
     symbol="√",
+    cure=(NORM_BY_HAND, *SQRT_CURES),
 )
 
 
@@ -218,6 +297,14 @@ cbrt = elementwise(
     samples=within(0.2, 3.0),
     edges=points(-8.0),
     symbol="∛",
+    cure=(
+        Cure(
+            "a cube root at zero",
+            "the derivative of the cube root is infinite at 0",
+            "np.where(x != 0, np.cbrt(x), 0)",
+            lambda c: c.x == 0,
+        ),
+    ),
 )
 
 
@@ -288,6 +375,7 @@ floor_divide = elementwise(
     reference=np.floor_divide,
     kinks=lambda x, y: np.equal(x % y, 0),
     lower=_floor_divide_lowered,
+    cure=(DIVISION_BY_ZERO,),
 )
 remainder = elementwise(
     "remainder",
@@ -298,6 +386,7 @@ remainder = elementwise(
     reference=np.remainder,
     kinks=lambda x, y: np.equal(x % y, 0),
     lower=_remainder_lowered,
+    cure=(DIVISION_BY_ZERO,),
 )
 fmod = elementwise(
     "fmod",
@@ -306,6 +395,7 @@ fmod = elementwise(
     samples=away_from_jumps,
     kinks=lambda x, y: np.equal(np.fmod(x, y), 0),
     lower=_fmod_lowered,
+    cure=(DIVISION_BY_ZERO,),
 )
 
 square_of_root = elementwise(

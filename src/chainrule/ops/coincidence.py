@@ -27,6 +27,7 @@ from chainrule.core.op import first_recorded, sample
 from chainrule.core.parts import Parts
 from chainrule.errors import DegenerateError
 from chainrule.ops.define import rules
+from chainrule.ops.products import adjoint
 
 
 def whole_of(out: tuple[Any, ...]) -> Node:
@@ -138,6 +139,19 @@ def refuse_dependence(found: Any, lanes: Any, scale: Any, what: str) -> None:
     """Raise unless `found`, which any choice of basis would change, vanishes in these lanes."""
     if not negligible(plain(found) * lanes, scale):
         raise DegenerateError(what)
+
+
+def first_columns(u: Any, g: Any, k: int, what: str) -> tuple[Any, Any]:
+    """The first k columns of u and their adjoint, to which that of the others adds."""
+    first = u[..., :k] if u.shape[-1] > k else u
+    if g is None:
+        return first, np.zeros(first.shape, first.dtype)
+    if u.shape[-1] == k:
+        return first, g
+    rest, for_rest = u[..., k:], g[..., k:]
+    turned = plain(adjoint(rest) @ for_rest)
+    refuse_dependence(turned - adjoint(turned), True, g, what)
+    return first, g[..., :k] - rest @ (adjoint(for_rest) @ first)
 
 
 def message(kind: str, values: Any, same: Any) -> str:

@@ -80,31 +80,22 @@ def _with_complex() -> list[Sample]:
     return [*_with_specials(), sample(z), sample(np.complex64(1j)), sample(np.array([1, 0]))]
 
 
-def _of_reals(truth: bool) -> Any:
+def _imaginary(function: Any, of_reals: bool, doc: str) -> Op:
     """A number that machine code has is real, so the answer is known beforehand."""
-    return lambda b, x: b.broadcast_to(b.constant(truth, np.dtype(bool)), x.shape)
+    return elementwise(
+        function.__name__,
+        function,
+        ZERO,
+        inputs=ONE,
+        samples=_with_complex,
+        numpy=(function,),
+        lower=lambda b, x: b.broadcast_to(b.constant(of_reals, np.dtype(bool)), x.shape),
+        doc=doc,
+    )
 
 
-iscomplex = elementwise(
-    "iscomplex",
-    np.iscomplex,
-    ZERO,
-    inputs=ONE,
-    samples=_with_complex,
-    numpy=(np.iscomplex,),
-    lower=_of_reals(False),
-    doc="Where the imaginary part is not zero.",
-)
-isreal = elementwise(
-    "isreal",
-    np.isreal,
-    ZERO,
-    inputs=ONE,
-    samples=_with_complex,
-    numpy=(np.isreal,),
-    lower=_of_reals(True),
-    doc="Where the imaginary part is zero.",
-)
+iscomplex = _imaginary(np.iscomplex, False, "Where the imaginary part is not zero.")
+isreal = _imaginary(np.isreal, True, "Where the imaginary part is zero.")
 
 
 # -- closeness --------------------------------------------------------------------------------

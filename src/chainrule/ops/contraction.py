@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.op import Sample, sample
+from chainrule.core.op import Op, Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, dummy
 from chainrule.errors import ArgumentError, ShapeError, UnsupportedError
@@ -115,7 +115,7 @@ def _spread_lowered(b: Any, x: Any, subscripts: str, shape: tuple[int, ...]) -> 
     return full if letters == term else b.embed_along(full, tuple(map(letters.index, term)), shape)
 
 
-einsum_spread = linear(
+einsum_spread: Op = linear(
     "einsum_spread",
     _spread,
     lambda g, subscripts: einsum_single(g, subscripts=subscripts),
@@ -246,7 +246,7 @@ def _path(terms: list[str], out: str, arrays: list[Any], optimize: Any) -> list[
         return [(0, 1)]
     stand_ins = [dummy(Spec(x.shape, np.dtype(np.float64))) for x in arrays]
     chosen = "greedy" if isinstance(optimize, bool) else optimize
-    return np.einsum_path(f"{','.join(terms)}->{out}", *stand_ins, optimize=chosen)[0][1:]  # type: ignore[return-value]
+    return np.einsum_path(f"{','.join(terms)}->{out}", *stand_ins, optimize=chosen)[0][1:]
 
 
 def _as_text(operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:

@@ -11,6 +11,7 @@ from chainrule.core.op import Op, Rules, Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, broadcast_shapes
 from chainrule.errors import ArgumentError
+from chainrule.ops.cures import PRODUCT_OVERFLOW
 from chainrule.ops.define import composite, linear, rules, same_shape, shaped_spec
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
@@ -216,6 +217,7 @@ cumprod = rules(
     spec=shaped_spec(_cumprod, _running_shape),
     doc="Running products; the derivative divides by nothing and holds for any number of zeros.",
     lower=_running_lowered("multiply"),
+    cure=(PRODUCT_OVERFLOW,),
 )
 
 
@@ -236,43 +238,33 @@ def _axis_of(x: Any, axis: int | None) -> int:
     return 0
 
 
-def _cumulative_sum(
-    x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
-    x = as_array(x)
-    axis = _axis_of(x, axis)
-    out = cumsum(x, axis=axis, dtype=dtype)
-    return _with_initial(out, 0, axis) if include_initial else out
-
-
-def _cumulative_prod(
-    x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
-    x = as_array(x)
-    axis = _axis_of(x, axis)
-    out = cumprod(x, axis=axis, dtype=dtype)
-    return _with_initial(out, 1, axis) if include_initial else out
-
-
 def _newer_samples() -> list[Sample]:
     x = draw((2, 3), -2, 2)
     return [sample(x, axis=1), sample(x, axis=-2, include_initial=True), sample(x[0])]
 
 
-cumulative_sum = composite(
-    "cumulative_sum",
-    _cumulative_sum,
-    samples=_newer_samples,
-    bad=lambda: [sample(draw((2, 3), -2, 2)), sample(draw((2, 3), -2, 2), axis=2)],
-    numpy=(np.cumulative_sum,) if hasattr(np, "cumulative_sum") else (),
-)
-cumulative_prod = composite(
-    "cumulative_prod",
-    _cumulative_prod,
-    samples=_newer_samples,
-    bad=lambda: [sample(draw((2, 3), -2, 2)), sample(draw((2, 3), -2, 2), axis=2)],
-    numpy=(np.cumulative_prod,) if hasattr(np, "cumulative_prod") else (),
-)
+def _newer(name: str, running: Op, first: int) -> Op:
+    """NumPy's newer name of a running sum or product, which may begin with what starts it."""
+
+    def expand(
+        x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    ) -> Any:
+        x = as_array(x)
+        axis = _axis_of(x, axis)
+        out = running(x, axis=axis, dtype=dtype)
+        return _with_initial(out, first, axis) if include_initial else out
+
+    return composite(
+        name,
+        expand,
+        samples=_newer_samples,
+        bad=lambda: [sample(draw((2, 3), -2, 2)), sample(draw((2, 3), -2, 2), axis=2)],
+        numpy=(getattr(np, name),) if hasattr(np, name) else (),
+    )
+
+
+cumulative_sum = _newer("cumulative_sum", cumsum, 0)
+cumulative_prod = _newer("cumulative_prod", cumprod, 1)
 
 
 # -- running extrema ---------------------------------------------------------------------------
@@ -303,14 +295,6 @@ def _push_running(t: Any, x: Any, out: Any, axis: int) -> Any:
     return recurrence(goes_on, np.where(hit, t, np.zeros((), t.dtype)), axis=axis) / count
 
 
-def _cummax(x: Any, axis: int = 0) -> Any:
-    return np.maximum.accumulate(x, axis=axis)
-
-
-def _cummin(x: Any, axis: int = 0) -> Any:
-    return np.minimum.accumulate(x, axis=axis)
-
-
 def _running_extrema() -> list[Sample]:
     shuffled = np.random.default_rng(0).permutation(12) * 0.3 - 0.7
     return [
@@ -324,29 +308,25 @@ def _running_ties() -> list[Sample]:
     return [sample(np.array([1.0, 3.0, 3.0, 2.0, 3.0, 1.0, 1.0])), sample(np.zeros((2, 3)), axis=1)]
 
 
-cummax = rules(
-    "cummax",
-    _cummax,
-    derivative=Rules((_pull_running,), (_push_running,), selects=True),
-    samples=_running_extrema,
-    edges=_running_ties,
-    bad=_no_such_axis,
-    kinks=lambda x, axis: _runs(x, _cummax(x, axis), axis)[2] > 1,
-    reference=np.maximum.accumulate,
-    spec=shaped_spec(_cummax, same_shape),
-    doc="The largest element so far (np.maximum.accumulate); ties so far share equally.",
-    lower=_running_lowered("maximum"),
-)
-cummin = rules(
-    "cummin",
-    _cummin,
-    derivative=Rules((_pull_running,), (_push_running,), selects=True),
-    samples=_running_extrema,
-    edges=_running_ties,
-    bad=_no_such_axis,
-    kinks=lambda x, axis: _runs(x, _cummin(x, axis), axis)[2] > 1,
-    reference=np.minimum.accumulate,
-    spec=shaped_spec(_cummin, same_shape),
-    doc="The smallest element so far (np.minimum.accumulate); ties so far share equally.",
-    lower=_running_lowered("minimum"),
-)
+def _running_extremum(name: str, ufunc: np.ufunc, word: str) -> Op:
+    def forward(x: Any, axis: int = 0) -> Any:
+        return ufunc.accumulate(x, axis=axis)
+
+    return rules(
+        name,
+        forward,
+        derivative=Rules((_pull_running,), (_push_running,), selects=True),
+        samples=_running_extrema,
+        edges=_running_ties,
+        bad=_no_such_axis,
+        kinks=lambda x, axis: _runs(x, forward(x, axis), axis)[2] > 1,
+        reference=ufunc.accumulate,
+        spec=shaped_spec(forward, same_shape),
+        doc=f"The {word} element so far (np.{ufunc.__name__}.accumulate); ties so far share "
+        "equally.",
+        lower=_running_lowered(ufunc.__name__),
+    )
+
+
+cummax = _running_extremum("cummax", np.maximum, "largest")
+cummin = _running_extremum("cummin", np.minimum, "smallest")

@@ -14,10 +14,10 @@ from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DegenerateError, ShapeError, UnsupportedError
 from chainrule.ops.coincidence import (
     PartsOfValues,
+    first_columns,
     mean_of_equals,
     message,
     off_diagonal,
-    refuse_dependence,
     rounding,
 )
 from chainrule.ops.define import composite, rules
@@ -47,25 +47,12 @@ def _divided(y: Any, r: Any, trans: int) -> Any:
     return adjoint(triangular_solve(r, adjoint(y), lower=False, trans=trans, unit_diagonal=False))
 
 
-def _thin_q(q: Any, g: Any, n: int) -> tuple[Any, Any]:
-    """The first n columns of Q and their adjoint, to which the complement's adds."""
-    first = q[..., :n] if q.shape[-1] > n else q
-    if g is None:
-        return first, np.zeros(first.shape, first.dtype)
-    if q.shape[-1] == n:
-        return first, g
-    rest, for_rest = q[..., n:], g[..., n:]
-    turned = plain(adjoint(rest) @ for_rest)
-    refuse_dependence(turned - adjoint(turned), True, g, COMPLEMENT)
-    return first, g[..., :n] - rest @ (adjoint(for_rest) @ first)
-
-
 def _pull_qr(g: Any, out: Any) -> Any:
     """(Q̄ + Q H) R⁻ᴴ, where H is Hermitian with the lower triangle of R R̄ᴴ − Q̄ᴴ Q."""
     q, r = out
     n = r.shape[-1]
     r, for_r = r[..., :n, :], None if g[1] is None else g[1][..., :n, :]
-    q, for_q = _thin_q(q, g[0], n)
+    q, for_q = first_columns(q, g[0], n, COMPLEMENT)
     m = -(adjoint(for_q) @ q)
     if for_r is not None:
         m = m + r @ adjoint(for_r * (triangle(r, False)))
@@ -93,7 +80,7 @@ def _push_qr(t: Any, out: Any) -> Parts:
     return Parts([moved, change])
 
 
-def _qr_factors(a: Any, mode: str) -> tuple[Any, Any]:
+def _qr_factors(a: Any, mode: Any) -> tuple[Any, Any]:
     q, r = np.linalg.qr(a, mode=mode)
     return q, r
 

@@ -61,7 +61,7 @@ def elementwise(
     fields.setdefault("picked", LANES)
     fields.setdefault("lower", name)  # where the compiler knows a scalar function of that name
     spec = elementwise_spec(forward)
-    return register(Op(name, forward, inputs, derivative, spec, samples, **fields))  # type: ignore[arg-type]
+    return register(Op(name, forward, inputs, derivative, spec, samples, **fields))
 
 
 def elementwise_spec(forward: Function) -> Function:

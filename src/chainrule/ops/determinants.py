@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrule.core.masked import plain
-from chainrule.core.op import Sample, sample
+from chainrule.core.op import Op, Sample, sample
 from chainrule.core.parts import Parts
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec
@@ -145,7 +145,7 @@ def inv_of(a: Any, what: str) -> Any:
         raise LinearAlgebraError(f"{what} of a singular matrix does not exist.") from None
 
 
-cofactor_change = rules(
+cofactor_change: Op = rules(
     "cofactor_change",
     _cofactor_change,
     reverse=(

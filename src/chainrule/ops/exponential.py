@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.cure import Cure
 from chainrule.core.op import Op, Sample, sample
 from chainrule.errors import DTypeError
+from chainrule.ops.cures import EXP_OVERFLOW, PROBABILITY_EDGE
 from chainrule.ops.define import composite, elementwise
 from chainrule.ops.factors import is_recorded, live
 from chainrule.ops.samples import (
@@ -47,9 +49,84 @@ def _unequal_shapes() -> list[Sample]:
     return [sample(np.ones(2), np.ones(3))]
 
 
-exp = elementwise("exp", np.exp, ("out",), samples=holomorphic, edges=points(-800.0, 0.0, 700.0))
+EXP_CURES = (
+    Cure("a softmax without a shift",
+         "exp overflows beyond 709, and inf / inf is NaN",
+         "cr.softmax(x) subtracts the maximum first (cr.log_softmax for its logarithm)",
+         lambda c: c.overflows and {"sum", "divide"} <= c.through),
+    Cure("a log of a sum of exponentials",
+         "exp overflows beyond 709",
+         "cr.logsumexp(x), or np.logaddexp(a, b) for two terms",
+         lambda c: c.overflows and {"sum", "log"} <= c.through),
+    Cure("a softplus by hand",
+         "exp overflows beyond 709 although log(1 + exp(x)) does not",
+         "cr.softplus(x), or np.logaddexp(0, x)",
+         lambda c: c.overflows and c.through & {"log", "log1p"}),
+    Cure("a sigmoid by hand",
+         "exp overflows beyond 709, and its derivative is inf × 0",
+         "cr.expit(x)",
+         lambda c: c.overflows and "add" in c.through
+         and c.through & {"divide", "reciprocal", "power"}),
+)  # fmt: skip
+
+
+PRODUCTS = {"multiply", "matmul", "einsum_pair"}
+
+
+def _at_pole(case: Any) -> bool:
+    return case.x == (-1 if case.op == "log1p" else 0)
+
+
+LOG_CURES = (
+    Cure("the log of a softmax",
+         "a probability underflowed to 0",
+         "cr.log_softmax(x) computes the logarithm without the probability",
+         lambda c: _at_pole(c)
+         and ("softmax" in c.above(0) or {"divide", "sum"} <= c.above(0))),
+    Cure("the log of a density",
+         "exp underflowed to 0 before its logarithm was taken",
+         "write the logarithm itself: of exp(a) / s it is a - np.log(s)",
+         lambda c: _at_pole(c) and "exp" in c.above(0)),
+    Cure("the log of a sigmoid",
+         "a probability underflowed to 0",
+         "cr.log_expit(x) computes the logarithm without the probability; log(1 - p) is "
+         "cr.log_expit(-x)",
+         lambda c: _at_pole(c) and "expit" in c.above(0)),
+    Cure("x log x at 0",
+         "0 × log 0 is NaN, and the derivative of x log x at 0 is infinite",
+         "select around the product: np.where(x > 0, x * np.log(x), 0) has the gradient 0 there",
+         lambda c: _at_pole(c) and c.meets_zero(PRODUCTS) and c.weighted_by_input(PRODUCTS)),
+    Cure("0 × log 0",
+         "0 × inf is NaN",
+         "cr.xlogy(w, x) is 0 where w is 0, with a gradient of 0",
+         lambda c: _at_pole(c) and c.meets_zero(PRODUCTS)),
+    Cure("the log of zero",
+         "log 0 is -inf, with the derivative 1/0",
+         "work with logarithms of densities (np.logaddexp, cr.logsumexp), leave the zeros out "
+         "(np.where(x > 0, np.log(x), 0)), or weight them by 0 with cr.xlogy(w, x)",
+         _at_pole),
+    Cure("the log of a negative number",
+         "the logarithm of a negative number is not real",
+         "keep the argument positive, as np.exp(raw) or cr.softplus(raw), or leave it out: "
+         "np.where(x > 0, np.log(x), 0)",
+         lambda c: c.x < (-1 if c.op == "log1p" else 0)),
+)  # fmt: skip
+
+exp = elementwise(
+    "exp",
+    np.exp,
+    ("out",),
+    samples=holomorphic,
+    edges=points(-800.0, 0.0, 700.0),
+    cure=(*EXP_CURES, EXP_OVERFLOW),
+)
 exp2 = elementwise(
-    "exp2", np.exp2, (lambda out: out * LN_2,), samples=holomorphic, edges=points(-1100.0, 1000.0)
+    "exp2",
+    np.exp2,
+    (lambda out: out * LN_2,),
+    samples=holomorphic,
+    edges=points(-1100.0, 1000.0),
+    cure=(EXP_OVERFLOW,),
 )
 # exp(x), not out + 1: at x = -40 the result is -1 to the last bit and its slope would be 0.
 expm1 = elementwise(
@@ -58,13 +135,26 @@ expm1 = elementwise(
     (lambda x: np.exp(x),),
     samples=holomorphic,
     edges=points(-800.0, 0.0, 1e-300),
+    cure=(EXP_OVERFLOW,),
 )
-log = elementwise("log", np.log, ("1 / x",), samples=positives, edges=points(1e-300, 1e300))
+log = elementwise(
+    "log", np.log, ("1 / x",), samples=positives, edges=points(1e-300, 1e300), cure=LOG_CURES
+)
 log2 = elementwise(
-    "log2", np.log2, (lambda x: (1 / LN_2) / x,), samples=positives, edges=points(1e-300, 1e300)
+    "log2",
+    np.log2,
+    (lambda x: (1 / LN_2) / x,),
+    samples=positives,
+    edges=points(1e-300, 1e300),
+    cure=LOG_CURES,
 )
 log10 = elementwise(
-    "log10", np.log10, (lambda x: (1 / LN_10) / x,), samples=positives, edges=points(1e-300, 1e300)
+    "log10",
+    np.log10,
+    (lambda x: (1 / LN_10) / x,),
+    samples=positives,
+    edges=points(1e-300, 1e300),
+    cure=LOG_CURES,
 )
 log1p = elementwise(
     "log1p",
@@ -72,6 +162,7 @@ log1p = elementwise(
     (lambda x: 1 / (1 + x),),
     samples=above_minus_one,
     edges=points(0.0, 1e-300, -0.999),
+    cure=LOG_CURES,
 )
 
 
@@ -166,6 +257,7 @@ logit = elementwise(
     samples=within(0.1, 0.9),
     edges=points(1e-300, 0.5, 1 - 1e-16),
     doc="log(x / (1 - x)), the inverse of expit.",
+    cure=(PROBABILITY_EDGE,),
     lower=_logit_lowered,
 )
 log_expit = elementwise(

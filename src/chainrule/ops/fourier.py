@@ -290,38 +290,21 @@ fftn_expand, ifftn_expand = _along_each(fft), _along_each(ifft)
 complex_cubes = _samples_of_several(lambda: complex_draw((2, 3, 4)))
 real_cubes = _samples_of_several(lambda: draw((2, 3, 4), -1, 1))
 
-fftn = composite("fftn", fftn_expand, samples=complex_cubes, bad=_bad_several, numpy=(np.fft.fftn,))
-ifftn = composite(
-    "ifftn", ifftn_expand, samples=complex_cubes, bad=_bad_several, numpy=(np.fft.ifftn,)
-)
-rfftn = composite("rfftn", _rfftn, samples=real_cubes, bad=_bad_several, numpy=(np.fft.rfftn,))
-irfftn = composite(
-    "irfftn", _irfftn, samples=complex_cubes, bad=_bad_several, numpy=(np.fft.irfftn,)
-)
-fft2 = composite(
-    "fft2",
-    _of_the_plane(fftn_expand),
-    samples=complex_cubes,
-    bad=_bad_several,
-    numpy=(np.fft.fft2,),
-)
-ifft2 = composite(
-    "ifft2",
-    _of_the_plane(ifftn_expand),
-    samples=complex_cubes,
-    bad=_bad_several,
-    numpy=(np.fft.ifft2,),
-)
-rfft2 = composite(
-    "rfft2", _of_the_plane(_rfftn), samples=real_cubes, bad=_bad_several, numpy=(np.fft.rfft2,)
-)
-irfft2 = composite(
-    "irfft2",
-    _of_the_plane(_irfftn),
-    samples=complex_cubes,
-    bad=_bad_several,
-    numpy=(np.fft.irfft2,),
-)
+
+def _of_several(name: str, expand: Callable[..., Any], samples: Samples) -> Op:
+    return composite(
+        name, expand, samples=samples, bad=_bad_several, numpy=(getattr(np.fft, name),)
+    )
+
+
+fftn = _of_several("fftn", fftn_expand, complex_cubes)
+ifftn = _of_several("ifftn", ifftn_expand, complex_cubes)
+rfftn = _of_several("rfftn", _rfftn, real_cubes)
+irfftn = _of_several("irfftn", _irfftn, complex_cubes)
+fft2 = _of_several("fft2", _of_the_plane(fftn_expand), complex_cubes)
+ifft2 = _of_several("ifft2", _of_the_plane(ifftn_expand), complex_cubes)
+rfft2 = _of_several("rfft2", _of_the_plane(_rfftn), real_cubes)
+irfft2 = _of_several("irfft2", _of_the_plane(_irfftn), complex_cubes)
 
 # -- order of the frequencies --------------------------------------------------------------------
 

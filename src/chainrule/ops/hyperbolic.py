@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.cure import Cure
 from chainrule.core.op import Partials
 from chainrule.core.spec import Spec
+from chainrule.ops.cures import DOMAIN_EDGE, EXP_OVERFLOW
 from chainrule.ops.define import elementwise, rules
 from chainrule.ops.factors import is_recorded
 from chainrule.ops.samples import holomorphic, points, within
@@ -55,10 +57,20 @@ sech_squared = elementwise(
     lower=_sech_squared_lowered,
 )
 sinh = elementwise(
-    "sinh", np.sinh, (lambda x: np.cosh(x),), samples=holomorphic, edges=points(-700.0, 0.0, 700.0)
+    "sinh",
+    np.sinh,
+    (lambda x: np.cosh(x),),
+    samples=holomorphic,
+    edges=points(-700.0, 0.0, 700.0),
+    cure=(EXP_OVERFLOW,),
 )
 cosh = elementwise(
-    "cosh", np.cosh, (lambda x: np.sinh(x),), samples=holomorphic, edges=points(-700.0, 0.0, 700.0)
+    "cosh",
+    np.cosh,
+    (lambda x: np.sinh(x),),
+    samples=holomorphic,
+    edges=points(-700.0, 0.0, 700.0),
+    cure=(EXP_OVERFLOW,),
 )
 tanh = elementwise("tanh", np.tanh, (_slope_of_tanh,), samples=holomorphic, edges=far)
 
@@ -101,6 +113,14 @@ arccosh = elementwise(
     (lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)),),
     samples=within(1.3, 3.0, complex_too=True),
     edges=points(1 + 1e-15, 1e200),
+    cure=(
+        Cure(
+            "arccosh below 1",
+            "arccosh has no value below 1 and an infinite derivative at 1",
+            "np.where(x > 1, np.arccosh(np.maximum(x, 1)), 0)",
+            lambda c: c.x <= 1,
+        ),
+    ),
 )
 arctanh = rules(  # elementwise, but its spec cannot be tried on ones, where the value is infinite
     "arctanh",
@@ -111,4 +131,5 @@ arctanh = rules(  # elementwise, but its spec cannot be tried on ones, where the
     samples=near_one,
     edges=points(0.0, 1 - 1e-15),
     lower=lambda b, x: b.maths("arctanh", *b.floats(x)),
+    cure=(DOMAIN_EDGE,),
 )

@@ -76,8 +76,9 @@ def _refuse_other_than_integers(arrays: Any) -> None:
     for array in arrays:
         if array.dtype.kind not in "iub":
             raise DTypeError(
-                f"an index is made of integers or booleans, not {array.dtype.name}; where a number "
-                "became a leaf (cr.trace, cr.check_grads), pass it as a constant: lambda x: f(x, 3)"
+                f"an index is made of integers or booleans, not {array.dtype.name}: write "
+                "x[i.astype(int)]; where a number became a leaf (cr.trace, cr.check_grads), pass "
+                "it as a constant, lambda x: f(x, 3)"
             )
 
 
@@ -100,7 +101,9 @@ def _read_shape(x: Any, arrays: Any, template: Template) -> tuple[int, ...]:
     at = [i for i, p in enumerate(template) if isinstance(p, (int, Slot))]
     together = at[-1] - at[0] + 1 == len(at)
     hidden = x.ndim - sum(p is not None and p is not Ellipsis for p in template)
-    sizes, before, after = iter(read), [], []
+    sizes = iter(read)
+    before: list[int] = []
+    after: list[int] = []
     for i, part in enumerate((*template, *[Ellipsis][: Ellipsis not in template])):
         if not isinstance(part, int):  # a number has no axis in `read`
             found = [next(sizes) for _ in range(hidden if part is Ellipsis else 1)]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from chainrule.core.op import Sample, sample
+from chainrule.core.op import Op, Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, broadcast_shapes
 from chainrule.errors import ArgumentError, ShapeError
@@ -279,7 +279,7 @@ def _triangles() -> list[Sample]:
     ]
 
 
-triangular_solve = rules(
+triangular_solve: Op = rules(
     "triangular_solve",
     _triangular_solve,
     reverse=(
@@ -299,7 +299,7 @@ triangular_solve = rules(
     doc="The matrix x with op(a) @ x = b, where one triangle of a is read.",
     lower=lambda b, x, y, **attrs: b.triangular_solve(x, y, **attrs),
 )
-TRANS = {"N": 0, "T": 1, "C": 2}
+TRANS: dict[Any, int] = {"N": 0, "T": 1, "C": 2}
 
 
 def _solve_triangular(

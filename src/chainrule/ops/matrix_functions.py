@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.op import Sample, sample
+from chainrule.core.op import Op, Sample, sample
 from chainrule.core.spec import Spec, broadcast_shapes
 from chainrule.errors import ArgumentError, ShapeError
 from chainrule.ops.define import composite, rules
@@ -105,7 +105,7 @@ def _rooted() -> list[Sample]:
     ]
 
 
-expm = rules(
+expm: Op = rules(
     "expm",
     _scipy("expm"),
     reverse=(lambda g, a: _along(expm, adjoint(a), g),),
@@ -118,7 +118,7 @@ expm = rules(
     reference=_scipy("expm"),
     doc="The matrix exponential, scipy.linalg.expm.",
 )
-logm = rules(
+logm: Op = rules(
     "logm",
     _stacked("logm"),
     reverse=(lambda g, a: _along(logm, adjoint(a), g),),

@@ -15,7 +15,7 @@ from chainrule.ops.define import composite
 from chainrule.ops.joining import as_array
 from chainrule.ops.reductions import Axis, bad_axes, mask_for, prod, sum
 from chainrule.ops.samples import draw
-from chainrule.ops.statistics import freedom, how_many, spread_of, squared_size
+from chainrule.ops.statistics import freedom, how_many, root_of, squared_size
 
 
 def _counted(x: Any, where: Any) -> Any:
@@ -41,14 +41,14 @@ def _over_numbers(reduction: Op) -> Any:
     return reduced
 
 
-def _nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    x = as_array(x)
-    return cumsum(np.where(np.isnan(x), 0.0, x), axis=axis, dtype=dtype)
+def _running_over_numbers(running: Op, neutral: float) -> Any:
+    """The running sum or product that steps over NaN."""
 
+    def accumulated(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
+        x = as_array(x)
+        return running(np.where(np.isnan(x), neutral, x), axis=axis, dtype=dtype)
 
-def _nancumprod(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    x = as_array(x)
-    return cumprod(np.where(np.isnan(x), 1.0, x), axis=axis, dtype=dtype)
+    return accumulated
 
 
 def _nanmean(
@@ -77,21 +77,6 @@ def _nanvar(
     total = sum(squared_size(away), axis=axis, dtype=dtype, keepdims=keepdims)
     left = how_many(total, axis, keepdims, counted) - freedom(ddof, correction)
     return total / np.where(np.greater(left, 0), left, np.nan).astype(total.dtype)
-
-
-def _nanstd(
-    x: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    where: Any = True,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Any:
-    x = as_array(x)
-    square = _nanvar(x, axis, dtype, ddof, keepdims, where, mean, correction)
-    return spread_of(square, x, axis, keepdims, _counted(x, where))
 
 
 def _holed() -> Any:
@@ -137,15 +122,28 @@ nanprod = composite(
     "nanprod", _over_numbers(prod), samples=_reduced, numpy=(np.nanprod,), bad=bad_axes
 )
 nancumsum = composite(
-    "nancumsum", _nancumsum, samples=_running, numpy=(np.nancumsum,), bad=_no_such_axis
+    "nancumsum",
+    _running_over_numbers(cumsum, 0.0),
+    samples=_running,
+    numpy=(np.nancumsum,),
+    bad=_no_such_axis,
 )
 nancumprod = composite(
-    "nancumprod", _nancumprod, samples=_running, numpy=(np.nancumprod,), bad=_no_such_axis
+    "nancumprod",
+    _running_over_numbers(cumprod, 1.0),
+    samples=_running,
+    numpy=(np.nancumprod,),
+    bad=_no_such_axis,
 )
 nanmean = composite(
     "nanmean", _nanmean, samples=_reduced, numpy=(np.nanmean,), bad=bad_axes, picked=True
 )
 nanvar = composite("nanvar", _nanvar, samples=_with_ddof, numpy=(np.nanvar,), bad=bad_axes)
 nanstd = composite(
-    "nanstd", _nanstd, samples=_with_ddof, edges=_level, numpy=(np.nanstd,), bad=bad_axes
+    "nanstd",
+    root_of(_nanvar, _counted),
+    samples=_with_ddof,
+    edges=_level,
+    numpy=(np.nanstd,),
+    bad=bad_axes,
 )

@@ -244,7 +244,7 @@ def _vector_norm_of(x: Any, ord: Any, axis: Axis, keepdims: bool) -> Any:
     if ord == 0:
         nonzero = np.not_equal(x, 0).astype(np.empty(0, x.dtype).real.dtype)
         return np.sum(nonzero, axis=axis, keepdims=keepdims)
-    reductions = {np.inf: np.max, -np.inf: np.min, 1: np.sum}
+    reductions: dict[float, Any] = {np.inf: np.max, -np.inf: np.min, 1: np.sum}
     if ord in reductions:
         return reductions[ord](np.abs(x), axis=axis, keepdims=keepdims)
     return power_norm(x, ord=float(ord), axis=axis, keepdims=keepdims)

@@ -13,7 +13,7 @@ import numpy as np
 
 from chainrule.core.masked import unmasked
 from chainrule.core.node import Node
-from chainrule.core.op import OPS, Sample, sample
+from chainrule.core.op import OPS, Op, Sample, sample
 from chainrule.core.rule import rule_for
 from chainrule.core.spec import Spec, broadcast_shapes, dummy
 from chainrule.ops.define import linear
@@ -72,7 +72,7 @@ def _samples() -> list[Sample]:
     return found
 
 
-live_operand = linear(
+live_operand: Op = linear(
     "live_operand",
     _live,
     (

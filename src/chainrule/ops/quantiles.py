@@ -283,30 +283,6 @@ def _quantiles(
     return np.reshape(out, (*q.shape, *reduced_shape(x.shape, axis, keepdims)))
 
 
-def _quantile(
-    x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
-) -> Any:
-    return _quantiles(x, q, axis, method, keepdims, percent=False, skip_nan=False)
-
-
-def _percentile(
-    x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
-) -> Any:
-    return _quantiles(x, q, axis, method, keepdims, percent=True, skip_nan=False)
-
-
-def _nanquantile(
-    x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
-) -> Any:
-    return _quantiles(x, q, axis, method, keepdims, percent=False, skip_nan=True)
-
-
-def _nanpercentile(
-    x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
-) -> Any:
-    return _quantiles(x, q, axis, method, keepdims, percent=True, skip_nan=True)
-
-
 def _quantile_samples(scale: float, holes: bool) -> Callable[[], list[Sample]]:
     def samples() -> list[Sample]:
         x = distinct((2, 3, 5))
@@ -329,13 +305,17 @@ def _quantile_ties(scale: float) -> Callable[[], list[Sample]]:
     return lambda: [sample(np.array(x), 0.3 * scale, axis=1), sample(np.array(x), 0.5 * scale)]
 
 
-def _quantile_op(name: str, forward: Any, scale: float) -> Op:
-    samples = _quantile_samples(scale, holes=name.startswith("nan"))
+def _quantile_op(name: str, scale: float, skip_nan: bool) -> Op:
+    def forward(
+        x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
+    ) -> Any:
+        return _quantiles(x, q, axis, method, keepdims, scale == 100, skip_nan)
+
     return composite(
         name,
         forward,
         inputs=("x", "q"),
-        samples=samples,
+        samples=_quantile_samples(scale, holes=skip_nan),
         edges=_quantile_ties(scale),
         bad=lambda: [
             sample(np.ones(3), 1.5 * scale),
@@ -348,7 +328,7 @@ def _quantile_op(name: str, forward: Any, scale: float) -> Op:
     )
 
 
-quantile = _quantile_op("quantile", _quantile, 1)
-percentile = _quantile_op("percentile", _percentile, 100)
-nanquantile = _quantile_op("nanquantile", _nanquantile, 1)
-nanpercentile = _quantile_op("nanpercentile", _nanpercentile, 100)
+quantile = _quantile_op("quantile", 1, False)
+percentile = _quantile_op("percentile", 100, False)
+nanquantile = _quantile_op("nanquantile", 1, True)
+nanpercentile = _quantile_op("nanpercentile", 100, True)

@@ -362,7 +362,7 @@ def _pad_constant(x: Any, widths: Pairs, values: Any) -> Any:
     sides = 2 * x.ndim
     inside = np.full(x.shape, sides)
     frame = np.arange(sides).reshape(x.ndim, 2)
-    side = np.pad(inside, widths, constant_values=frame)  # type: ignore[arg-type]
+    side = np.pad(inside, widths, constant_values=frame)
     values = cast_into(np.reshape(np.broadcast_to(values, (x.ndim, 2)), sides), x.dtype)
     return np.where(side == sides, framed, values[np.minimum(side, sides - 1)])
 

@@ -15,11 +15,13 @@ from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec
 from chainrule.errors import DTypeError
 from chainrule.ops.cumulative import before, flipped
+from chainrule.ops.cures import PRODUCT_OVERFLOW
 from chainrule.ops.define import ZERO, rules, shaped_spec
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
 
 Axis = int | tuple[int, ...] | None
+ADD: Any = np.add  # its types ask for a literal `keepdims`
 
 
 # -- what reductions share ---------------------------------------------------------------------
@@ -53,8 +55,9 @@ def kept_shape(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
     """The shape with its reduced axes left as size one."""
     gone = axes_of(len(shape), axis)
     kept = tuple(1 if i in gone else n for i, n in enumerate(shape))
-    on = type(shape) is Picked and shape.axis not in gone
-    return shape.along(kept, shape.axis) if on else kept
+    if isinstance(shape, Picked) and shape.axis not in gone:
+        return shape.along(kept, shape.axis)
+    return kept
 
 
 def reduced_shape(shape: tuple[int, ...], axis: Axis, keepdims: bool) -> tuple[int, ...]:
@@ -199,8 +202,8 @@ def _sum(
     where: Any = True,
 ) -> Any:
     if initial is None:
-        return np.add.reduce(x, axis, dtype, None, keepdims, where=where)
-    return np.add.reduce(x, axis, dtype, None, keepdims, initial, where)
+        return ADD.reduce(x, axis, dtype, None, keepdims, where=where)
+    return ADD.reduce(x, axis, dtype, None, keepdims, initial, where)
 
 
 def _push_sum(t: Any, axis: Axis, dtype: Any, keepdims: bool) -> Any:
@@ -323,6 +326,7 @@ prod = maskable(
     lower=folded_by("prod"),
     picked=reducing(lambda dtype: 1),
     symbol="Π",
+    cure=(PRODUCT_OVERFLOW,),
 )
 
 
@@ -338,40 +342,31 @@ def _masked_truths() -> list[Sample]:
     return [*_truths(), sample(np.ones((2, 2)), axis=0, where=np.array([[True], [False]]))]
 
 
-def _any(x: Any, axis: Axis = None, keepdims: bool = False, where: Any = True) -> Any:
-    return np.any(x, axis=axis, keepdims=keepdims, where=where)
+def _of_truths(function: Any, neutral: int) -> Op:
+    def forward(x: Any, axis: Axis = None, keepdims: bool = False, where: Any = True) -> Any:
+        return function(x, axis=axis, keepdims=keepdims, where=where)
+
+    name = function.__name__
+    return maskable(
+        name,
+        forward,
+        ZERO,
+        _masked_truths,
+        numpy=(function,),
+        bad=bad_axes,
+        neutral=lambda attrs: neutral,
+        lower=folded_by(name),
+        picked=reducing(lambda dtype: neutral),
+    )
 
 
-def _all(x: Any, axis: Axis = None, keepdims: bool = False, where: Any = True) -> Any:
-    return np.all(x, axis=axis, keepdims=keepdims, where=where)
+any_of, all_of = _of_truths(np.any, 0), _of_truths(np.all, 1)
 
 
 def _count_nonzero(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     return np.count_nonzero(x, axis=axis, keepdims=keepdims)
 
 
-any_of = maskable(
-    "any",
-    _any,
-    ZERO,
-    _masked_truths,
-    numpy=(np.any,),
-    bad=bad_axes,
-    neutral=lambda attrs: 0,
-    lower=folded_by("any"),
-    picked=reducing(lambda dtype: 0),
-)
-all_of = maskable(
-    "all",
-    _all,
-    ZERO,
-    _masked_truths,
-    numpy=(np.all,),
-    bad=bad_axes,
-    neutral=lambda attrs: 1,
-    lower=folded_by("all"),
-    picked=reducing(lambda dtype: 1),
-)
 count_nonzero = rules(
     "count_nonzero",
     _count_nonzero,

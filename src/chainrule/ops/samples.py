@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from chainrule.core.op import Sample, Samples, sample
 
 SHAPES = ((), (3,), (2, 3), (0,), (2, 1, 3))
 BROADCAST = (((), ()), ((3,), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2, 2)), ((0,), (1,)))
+
+Range = tuple[float, float]
 
 
 def draw(shape: tuple[int, ...], low: float, high: float, seed: int = 0) -> np.ndarray:
@@ -30,9 +30,7 @@ def within(low: float, high: float, complex_too: bool = False) -> Samples:
     return samples
 
 
-def pairs_within(
-    first: tuple[float, float], second: tuple[float, float], complex_too: bool = False
-) -> Samples:
+def pairs_within(first: Range, second: Range, complex_too: bool = False) -> Samples:
     """Samples of a binary op, broadcasting included, each operand within its own interval."""
 
     def samples() -> list[Sample]:
@@ -71,7 +69,16 @@ def of_shapes(
     return lambda: [sample(draw(s, low, high), **attrs) for s in shapes]
 
 
-def joined(*sources: Callable[[], list[Sample]]) -> Samples:
+def of_orders(first: Range, second: Range, narrow: Range) -> Samples:
+    """Samples of a derivative of a given order, from these ranges: two orders, and float32."""
+    return lambda: [
+        sample(draw((3,), *first), order=1),
+        sample(draw((2, 2), *second), order=2),
+        sample(draw((2,), *narrow).astype(np.float32), order=1),
+    ]
+
+
+def joined(*sources: Samples) -> Samples:
     return lambda: [s for source in sources for s in source()]
 
 

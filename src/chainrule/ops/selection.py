@@ -13,6 +13,7 @@ import numpy as np
 
 from chainrule.core.masked import perhaps, plain, within
 from chainrule.core.op import Op, Sample, sample
+from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError
 from chainrule.ops.define import Gate, composite, elementwise, elementwise_spec, rules
 from chainrule.ops.joining import as_array
@@ -77,14 +78,14 @@ def _unequal_shapes() -> list[Sample]:
     return [sample(np.ones(2), np.ones(3))]
 
 
-def _winner(better: Any, tied: Any, active: tuple[bool, ...]) -> Any:
+def _winner(better: Any, tied: Any, active: tuple[bool, ...], out: Spec) -> Any:
     """Weights of one operand of max or min: 1 where it wins, a share where it ties."""
     better, tied = plain(better), plain(tied)
     if not perhaps(tied):
         return better
     if not all(active):
         return better & ~tied
-    return np.where(tied, 0.5, better).astype(np.float16)  # exact, and promotes nothing
+    return np.where(tied, 0.5, better).astype(out.dtype)
 
 
 def _extremum(ufunc: np.ufunc, better: np.ufunc) -> Op:
@@ -93,8 +94,16 @@ def _extremum(ufunc: np.ufunc, better: np.ufunc) -> Op:
         ufunc.__name__,
         ufunc,
         (
-            Gate(lambda x, y, active: _winner(better(x, y), np.equal(x, y), active)),
-            Gate(lambda x, y, active: _winner(better(y, x), np.equal(x, y), active)),
+            Gate(
+                lambda x, y, active, out_spec: _winner(
+                    better(x, y), np.equal(x, y), active, out_spec
+                )
+            ),
+            Gate(
+                lambda x, y, active, out_spec: _winner(
+                    better(y, x), np.equal(x, y), active, out_spec
+                )
+            ),
         ),
         samples=pairs,
         edges=point_pairs((0.0, 0.0), (1.0, 1.0), (0.0, -0.0)),
@@ -118,8 +127,12 @@ def _extremum_of_numbers(ufunc: np.ufunc, better: np.ufunc) -> Op:
         ufunc.__name__,
         ufunc,
         (
-            Gate(lambda x, y, active: _winner(chosen(x, y), tied(x, y), active)),
-            Gate(lambda x, y, active: _winner(chosen(y, x), tied(x, y), active)),
+            Gate(
+                lambda x, y, active, out_spec: _winner(chosen(x, y), tied(x, y), active, out_spec)
+            ),
+            Gate(
+                lambda x, y, active, out_spec: _winner(chosen(y, x), tied(x, y), active, out_spec)
+            ),
         ),
         samples=pairs,
         edges=point_pairs((0.0, 0.0), (np.nan, 1.0), (1.0, np.nan)),

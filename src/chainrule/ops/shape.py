@@ -30,7 +30,9 @@ def _reshape(x: Any, shape: Shape, order: str = "C") -> Any:
             f"reshape: order={order!r} reads the memory layout, which a graph does not keep; "
             "say order='C' or order='F'"
         )
-    return (x if hasattr(x, "reshape") else np.asarray(x)).reshape(shape, order=order)
+    if not hasattr(x, "reshape"):
+        x = np.asarray(x)
+    return x.reshape(shape, order=order)
 
 
 def _reshape_lowered(b: Any, x: Any, shape: Any, order: str) -> Any:

@@ -16,6 +16,7 @@ from chainrule.ops.coincidence import (
     Ways,
     any_turn,
     coinciding,
+    first_columns,
     first_order_only,
     is_rounding,
     limit,
@@ -111,29 +112,19 @@ def _meets_zero(u: Any, vh: Any) -> bool:
     return bool(u.shape[-2] != vh.shape[-1] or u.dtype.kind == "c")
 
 
-def _thin(u: Any, g: Any, k: int) -> tuple[Any, Any]:
-    """The first k columns of u and their adjoint, to which that of the null space adds."""
-    first = u[..., :k] if u.shape[-1] > k else u
-    if g is None:
-        return first, np.zeros(first.shape, first.dtype)
-    if u.shape[-1] == k:
-        return first, g
-    null, for_null = u[..., k:], g[..., k:]
-    turned = plain(adjoint(null) @ for_null)
-    refuse_dependence(turned - adjoint(turned), True, g, NULL_SPACE)
-    return first, g[..., :k] - null @ (adjoint(for_null) @ first)
-
-
 def _numerators(u: Any, s: Any, vh: Any, g: Any) -> tuple[Any, Any, Numerators]:
     """U, V, and with M = UᴴŪ and K = VᴴV̄ the skew parts of M + K and M − K, Ū − U M and V̄ − V K."""
     for_u, _, for_vh = g
-    u, for_u = _thin(u, for_u, s.shape[-1])
-    v, for_v = _thin(adjoint(vh), None if for_vh is None else adjoint(for_vh), s.shape[-1])
+    for_v = None if for_vh is None else adjoint(for_vh)
+    u, for_u = first_columns(u, for_u, s.shape[-1], NULL_SPACE)
+    v, for_v = first_columns(adjoint(vh), for_v, s.shape[-1], NULL_SPACE)
     m, k = adjoint(u) @ for_u, adjoint(v) @ for_v
+    near, far = m + k, m - k
     if u.dtype.kind == "c":
-        phase = np.diagonal(plain(m + k), axis1=-2, axis2=-1).imag
+        phase = np.diagonal(plain(near), axis1=-2, axis2=-1).imag
         refuse_dependence(phase, True, _largest(g), PHASE)
-    parts = Numerators(*(x - adjoint(x) for x in (m + k, m - k)), for_u - u @ m, for_v - v @ k)
+    skew, other = near - adjoint(near), far - adjoint(far)
+    parts = Numerators(skew, other, for_u - u @ m, for_v - v @ k)
     return u, v, parts
 
 
@@ -163,7 +154,7 @@ def _pull_coinciding(g: Any, a: Any, out: Any, same: Any) -> Any:
     if same is None:
         same = np.broadcast_to(np.eye(s.shape[-1], dtype=bool), (*s.shape, s.shape[-1]))
     pairs, zero, change = off_diagonal(same), _zero(s), splitting(s)
-    u, v, parts = _numerators(*out, g)
+    u, v, parts = _numerators(out[0], out[1], out[2], g)
     lanes = Numerators(pairs, _pairs(zero), zero[..., None, :], zero[..., None, :])
     turns = _turns(tuple(plain(o) for o in out), pairs, zero)
     ways = Ways(whole_of(out), Parts([None, change, None]), turns, what)

@@ -99,7 +99,7 @@ kv = bessel("kv", -0.5, -0.5, of_order(0.4, 5.0, complex_too=True), at_order(1.5
 j0 = elementwise(
     "j0", scipy_special("j0"), (lambda x: -j1(x),), samples=reals, edges=points(0.0, 1e6)
 )
-j1 = elementwise(
+j1: Op = elementwise(
     "j1",
     scipy_special("j1"),
     (lambda x: 0.5 * (j0(x) - jv(2, x)),),
@@ -109,7 +109,7 @@ j1 = elementwise(
 y0 = elementwise(
     "y0", scipy_special("y0"), (lambda x: -y1(x),), samples=positives, edges=points(1e-90, 1e6)
 )
-y1 = elementwise(
+y1: Op = elementwise(
     "y1",
     scipy_special("y1"),
     (lambda x: 0.5 * (y0(x) - yv(2, x)),),
@@ -125,7 +125,7 @@ i0 = elementwise(
     numpy=(np.i0,),
     reference=scipy_special("i0"),
 )
-i1 = elementwise(
+i1: Op = elementwise(
     "i1",
     scipy_special("i1"),
     (lambda x: 0.5 * (i0(x) + iv(2, x)),),
@@ -135,7 +135,7 @@ i1 = elementwise(
 k0 = elementwise(
     "k0", scipy_special("k0"), (lambda x: -k1(x),), samples=positives, edges=points(1e-90, 700.0)
 )
-k1 = elementwise(
+k1: Op = elementwise(
     "k1",
     scipy_special("k1"),
     (lambda x: -0.5 * (k0(x) + kv(2, x)),),
@@ -176,7 +176,8 @@ def _scaled(name: str, sign: int) -> Function:
         if np.iscomplexobj(z) and sign > 0:
             raise DerivativeError("ive of a complex z is not holomorphic: it scales by |Re z|")
         size = np.abs(z) if sign > 0 else z
-        near, factor = 0.0, (0.5 * sign) ** order
+        near: Any = 0.0
+        factor = (0.5 * sign) ** order
         for m in range(2 * order + 1):
             term = scaled(v + (order - m), size)
             near = near + factor * (-1) ** m * comb(2 * order, m) * term
@@ -300,24 +301,16 @@ spherical_in = spherical("spherical_in", 1, 1, whole_order(0.3, 5.0), at_order(1
 spherical_kn = spherical("spherical_kn", -1, -1, whole_order(0.4, 5.0), at_order(1, 1e-50, 600.0))
 
 _airy = scipy_special("airy")
-airy_ai = elementwise(
-    "airy_ai",
-    lambda x: _airy(x)[0],
-    (lambda x: airy_aip(x),),
-    samples=holomorphic,
-)
-airy_aip = elementwise(
-    "airy_aip", lambda x: _airy(x)[1], (lambda x: x * airy_ai(x),), samples=holomorphic
-)
-airy_bi = elementwise(
-    "airy_bi",
-    lambda x: _airy(x)[2],
-    (lambda x: airy_bip(x),),
-    samples=holomorphic,
-)
-airy_bip = elementwise(
-    "airy_bip", lambda x: _airy(x)[3], (lambda x: x * airy_bi(x),), samples=holomorphic
-)
+
+
+def _airy_part(name: str, part: int, slope: Any) -> Op:
+    return elementwise(name, lambda x: _airy(x)[part], (slope,), samples=holomorphic)
+
+
+airy_ai: Op = _airy_part("airy_ai", 0, lambda x: airy_aip(x))
+airy_aip: Op = _airy_part("airy_aip", 1, lambda x: x * airy_ai(x))
+airy_bi: Op = _airy_part("airy_bi", 2, lambda x: airy_bip(x))
+airy_bip: Op = _airy_part("airy_bip", 3, lambda x: x * airy_bi(x))
 airy = composite(
     "airy",
     lambda x: (airy_ai(x), airy_aip(x), airy_bi(x), airy_bip(x)),

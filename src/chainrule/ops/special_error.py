@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import plain
-from chainrule.core.op import sample
+from chainrule.core.op import Op, sample
+from chainrule.ops.cures import DOMAIN_EDGE, PROBABILITY_EDGE
 from chainrule.ops.define import elementwise
-from chainrule.ops.samples import draw, holomorphic, joined, points, reals, within
+from chainrule.ops.samples import holomorphic, joined, of_orders, points, reals, within
 from chainrule.ops.special import in_double, polynomial, scipy_special
 
 TWO_OVER_ROOT_PI = 1.1283791670955126
@@ -71,15 +72,11 @@ def _erfcx_derivative(x: Any, order: int) -> Any:
     return np.where(x > LARGE_ERFCX, _by_ratios(np.maximum(x, LARGE_ERFCX), order), upward)
 
 
-erfcx_derivative = elementwise(
+erfcx_derivative: Op = elementwise(
     "erfcx_derivative",
     _erfcx_derivative,
     (lambda x, order: erfcx_derivative(x, order=order + 1),),
-    samples=lambda: [
-        sample(draw((3,), -1, 4), order=1),
-        sample(draw((2, 2), -1, 4), order=2),
-        sample(draw((2,), -1, 4).astype(np.float32), order=1),
-    ],
+    samples=of_orders((-1, 4), (-1, 4), (-1, 4)),
     edges=lambda: [sample(np.float64(v), order=1) for v in (0.0, 2.0, 1e8)],
     doc="The derivative of erfcx of the given order (1 or more), without cancellation.",
 )
@@ -114,15 +111,11 @@ def _dawsn_derivative(x: Any, order: int) -> Any:
     return np.where(large, _dawsn_series(np.where(large, x, LARGE_DAWSN), order), upward)
 
 
-dawsn_derivative = elementwise(
+dawsn_derivative: Op = elementwise(
     "dawsn_derivative",
     _dawsn_derivative,
     (lambda x, order: dawsn_derivative(x, order=order + 1),),
-    samples=lambda: [
-        sample(draw((3,), -2, 3), order=1),
-        sample(draw((2, 2), -9, 9), order=2),
-        sample(draw((2,), -1, 4).astype(np.float32), order=1),
-    ],
+    samples=of_orders((-2, 3), (-9, 9), (-1, 4)),
     edges=lambda: [sample(np.float64(v), order=1) for v in (0.0, 7.0, 1e8)],
     doc="The derivative of Dawson's function of the given order (1 or more), without cancellation.",
 )
@@ -139,6 +132,7 @@ erfinv = elementwise(
     (lambda out: HALF_ROOT_PI * np.exp(out * out),),
     samples=within(-0.9, 0.9),
     edges=points(0.0, 1 - 2**-53, -1 + 2**-53),
+    cure=(DOMAIN_EDGE,),
 )
 erfcinv = elementwise(
     "erfcinv",
@@ -208,6 +202,7 @@ ndtri = elementwise(
     samples=within(0.05, 0.95),
     edges=points(1e-300, 0.5, 1 - 2**-53),
     doc="The quantile function of the standard normal distribution.",
+    cure=(PROBABILITY_EDGE,),
 )
 ndtri_exp = elementwise(
     "ndtri_exp",

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.cure import Cure
 from chainrule.core.masked import plain
-from chainrule.core.op import Partials, Sample, sample
+from chainrule.core.op import Op, Partials, Sample, sample
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError
 from chainrule.ops.define import composite, elementwise, rules
@@ -36,7 +37,15 @@ def _polygamma(n: Any, x: Any) -> Any:
     return _scipy_polygamma(n, x)
 
 
-polygamma = elementwise(
+GAMMA_CURES = (
+    Cure(
+        "a pole of gamma",
+        "gamma has poles at 0, -1, -2, …",
+        "keep the argument positive: cr.softplus(raw) + 1e-6",
+        lambda c: c.x <= 0,
+    ),
+)
+polygamma: Op = elementwise(
     "polygamma",
     _polygamma,
     (
@@ -52,6 +61,7 @@ polygamma = elementwise(
     ],
     edges=lambda: [sample(1, np.float64(v)) for v in (1e-90, 1e8, -20.5)],
     doc="The n-th derivative of digamma, for a whole number n.",
+    cure=GAMMA_CURES,
 )
 digamma = elementwise(
     "digamma",
@@ -60,6 +70,7 @@ digamma = elementwise(
     samples=positive_or_not,
     edges=points(1e-100, -20.5, 1e8, 1.4616321449683622),
     doc="The logarithmic derivative of the gamma function; SciPy calls it psi as well.",
+    cure=GAMMA_CURES,
 )
 psi = composite(
     "psi",
@@ -73,6 +84,7 @@ gamma = elementwise(
     (lambda x, out: out * digamma(x),),
     samples=positive_or_not,
     edges=points(1e-100, 170.0, -20.5, 1.0),
+    cure=GAMMA_CURES,
 )
 gammaln = elementwise(
     "gammaln",
@@ -81,6 +93,7 @@ gammaln = elementwise(
     samples=positive_or_not,
     edges=points(1e-100, 1.0, 2.0, -20.5, 1e300),
     doc="log |Γ(x)| of a real x.",
+    cure=GAMMA_CURES,
     lower="lgamma",
 )
 
@@ -98,6 +111,7 @@ loggamma = elementwise(
     samples=within(0.2, 4.0),
     edges=points(1e-100, 1.0, 2.0, 1e300),
     doc="The principal branch of log Γ; NaN for negative real x.",
+    cure=GAMMA_CURES,
     lower=_loggamma_lowered,
 )
 
@@ -122,7 +136,7 @@ rgamma = elementwise(
     edges=points(0.0, -1.0, -7.0, 0.5, 200.0),
     doc="1/Γ(x), which is smooth everywhere.",
 )
-zeta = elementwise(
+zeta: Op = elementwise(
     "zeta",
     _hurwitz,
     (
@@ -169,7 +183,7 @@ def _difference_samples() -> list[Sample]:
     return [sample(draw((2, 3), 0.3, 3), draw((3,), 0.3, 3, 1), s=s) for s in (1, 2)]
 
 
-zeta_difference = elementwise(
+zeta_difference: Op = elementwise(
     "zeta_difference",
     _zeta_difference,
     (

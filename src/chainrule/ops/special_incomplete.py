@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.op import Sample, Samples, sample
+from chainrule.core.op import Op, Sample, Samples, sample
 from chainrule.ops.define import elementwise
 from chainrule.ops.samples import draw, pairs_within, point_pairs
 from chainrule.ops.special import in_double, polynomial, refused, scipy_special
@@ -55,7 +55,7 @@ def _gamma_density(a: Any, x: Any) -> Any:
     return np.where(a < LARGE, directly, np.where(x == 0, 0.0, centred / x))
 
 
-gamma_density = elementwise(
+gamma_density: Op = elementwise(
     "gamma_density",
     _gamma_density,
     (
@@ -126,7 +126,7 @@ def _gammainc_derivative_slope(a: Any, x: Any, order: int) -> Any:
     return gamma_density(a, x) * _bell(_log_slopes(np.log(x) - digamma(a), a, order))
 
 
-gammainc_derivative = elementwise(
+gammainc_derivative: Op = elementwise(
     "gammainc_derivative",
     _gammainc_derivative,
     (

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import plain
-from chainrule.core.op import Samples, sample
+from chainrule.core.op import Op, Samples, sample
 from chainrule.ops.define import composite, elementwise
-from chainrule.ops.samples import draw, joined, points, positives, reals, within
+from chainrule.ops.samples import draw, joined, of_orders, points, positives, reals, within
 from chainrule.ops.special import in_double, refused, scipy_special
 from chainrule.ops.special_bessel import spherical_in, spherical_jn, whole_order
 
@@ -103,15 +103,11 @@ def _exprel_derivative(x: Any, order: int) -> Any:
     return np.where(np.abs(x) < 3.0 + order, series, upward)
 
 
-exprel_derivative = elementwise(
+exprel_derivative: Op = elementwise(
     "exprel_derivative",
     _exprel_derivative,
     (lambda x, order: exprel_derivative(x, order=order + 1),),
-    samples=lambda: [
-        sample(draw((3,), -6, 6), order=1),
-        sample(draw((2, 2), -6, 6), order=2),
-        sample(draw((2,), -2, 2).astype(np.float32), order=1),
-    ],
+    samples=of_orders((-6, 6), (-6, 6), (-2, 2)),
     edges=lambda: [sample(np.float64(v), order=1) for v in (0.0, -1e8, 700.0)],
     doc="The derivative of exprel of the given order (1 or more).",
 )
@@ -156,28 +152,22 @@ def _ellipe_derivative(m: Any, order: int) -> Any:
     return scale * _hyp2f1(1.5, 0.5, order + 1.0, m) / (1 - m) ** (order - 1)
 
 
-def _below_one() -> list[Any]:
-    return [
-        sample(draw((3,), -2, 0.9), order=1),
-        sample(draw((2, 2), -2, 0.9), order=2),
-        sample(draw((2,), -2, 0.9).astype(np.float32), order=1),
-    ]
+below_one = of_orders((-2, 0.9), (-2, 0.9), (-2, 0.9))
 
-
-ellipk_derivative = elementwise(
+ellipk_derivative: Op = elementwise(
     "ellipk_derivative",
     _ellipk_derivative,
     (lambda m, order: ellipk_derivative(m, order=order + 1),),
     inputs=("m",),
-    samples=_below_one,
+    samples=below_one,
     doc="The derivative of ellipk of the given order (1 or more).",
 )
-ellipe_derivative = elementwise(
+ellipe_derivative: Op = elementwise(
     "ellipe_derivative",
     _ellipe_derivative,
     (lambda m, order: ellipe_derivative(m, order=order + 1),),
     inputs=("m",),
-    samples=_below_one,
+    samples=below_one,
     doc="The derivative of ellipe of the given order (1 or more).",
 )
 ellipk = elementwise(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import plain
-from chainrule.core.op import sample
+from chainrule.core.op import Op, sample
 from chainrule.ops.define import elementwise
 from chainrule.ops.factors import is_recorded
-from chainrule.ops.samples import draw, pairs_within, point_pairs, points, positives
+from chainrule.ops.samples import draw, of_orders, pairs_within, point_pairs, points, positives
 from chainrule.ops.special import in_double, polynomial, scipy_special
 from chainrule.ops.special_integrals import exprel_derivative
 from chainrule.ops.trigonometric import direction
@@ -228,7 +228,7 @@ def _exp_moment(x: Any, y: Any, order: int) -> Any:
     return np.where(np.isneginf(x), limit, x ** (order + 1) * exprel_derivative(x * y, order=order))
 
 
-exp_moment = elementwise(
+exp_moment: Op = elementwise(
     "exp_moment",
     _exp_moment,
     (
@@ -281,15 +281,11 @@ def _log1prel_derivative(x: Any, order: int) -> Any:
     return np.where(small, polynomial(coefficients, np.where(small, x, 0.0)), upward)
 
 
-log1prel_derivative = elementwise(
+log1prel_derivative: Op = elementwise(
     "log1prel_derivative",
     _log1prel_derivative,
     (lambda x, order: log1prel_derivative(x, order=order + 1),),
-    samples=lambda: [
-        sample(draw((3,), -0.7, 3), order=1),
-        sample(draw((2, 2), -0.25, 0.25), order=2),
-        sample(draw((2,), -0.7, 3).astype(np.float32), order=1),
-    ],
+    samples=of_orders((-0.7, 3), (-0.25, 0.25), (-0.7, 3)),
     edges=lambda: [sample(np.float64(v), order=1) for v in (0.0, 1e8)],
     doc="The derivative of log(1+x)/x of the given order (1 or more).",
 )

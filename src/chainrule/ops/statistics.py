@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -221,33 +222,39 @@ deviation = elementwise(
 )
 
 
-def _std(
-    x: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    where: Any = True,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Any:
-    x = as_array(x)
-    square = _var(x, axis, dtype, ddof, keepdims, where, mean, correction)
-    if where is not True:
-        return spread_of(square, x, axis, keepdims, mask_for(x, where))
-    return deviation(square, all_equal(x, axis=axis, keepdims=keepdims))
+def root_of(variance: Callable[..., Any], counted: Callable[[Any, Any], Any]) -> Any:
+    """The standard deviation of a variance that is made of the elements which `counted` tells."""
+
+    def deviated(
+        x: Any,
+        axis: Axis = None,
+        dtype: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        where: Any = True,
+        mean: Any = None,
+        correction: float | None = None,
+    ) -> Any:
+        x = as_array(x)
+        square = variance(x, axis, dtype, ddof, keepdims, where, mean, correction)
+        mask = counted(x, where)
+        if mask is True:
+            return deviation(square, all_equal(x, axis=axis, keepdims=keepdims))
+        numbers = np.where(mask, x, np.nan)
+        equal = all_equal(numbers, axis=axis, keepdims=keepdims, skip_nan=True)
+        return deviation(square, np.logical_and(equal, np.logical_not(np.isnan(square))))
+
+    return deviated
 
 
-def spread_of(square: Any, x: Any, axis: Axis, keepdims: bool, mask: Any) -> Any:
-    """The standard deviation of the elements in the mask, of which `square` is the variance."""
-    counted = np.where(mask, x, np.nan)
-    equal = all_equal(counted, axis=axis, keepdims=keepdims, skip_nan=True)
-    return deviation(square, np.logical_and(equal, np.logical_not(np.isnan(square))))
+def _in_mask(x: Any, where: Any) -> Any:
+    return where if where is True else mask_for(x, where)
 
 
 std = composite(
-    "std", _std, samples=lambda: [s for s in _spread_samples() if s.attrs.get("axis") != ()],
-    edges=_level, numpy=(np.std,), bad=bad_axes, picked=True,
+    "std", root_of(_var, _in_mask), edges=_level,
+    samples=lambda: [s for s in _spread_samples() if s.attrs.get("axis") != ()],
+    numpy=(np.std,), bad=bad_axes, picked=True,
     doc="The standard deviation; its derivative is 0 where all elements are equal.",
 )  # fmt: skip
 

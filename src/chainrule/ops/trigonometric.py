@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.cure import Cure
 from chainrule.core.masked import plain
 from chainrule.core.op import Op, Sample, sample
 from chainrule.ops.define import composite, elementwise
@@ -44,8 +45,23 @@ cos = elementwise(
 tan = elementwise(
     "tan", np.tan, (_tan_slope,), samples=within(-1.2, 1.2, complex_too=True), edges=points(0.0)
 )
+ANGLE_CURES = (
+    Cure("an angle at 0 or π",
+         "the derivative 1/√(1 - x²) is infinite at 1 and -1",
+         "for the angle between u and v: np.arctan2(np.linalg.norm(np.cross(u, v)), u @ v)",
+         lambda c: abs(c.x) == 1),
+    Cure("an angle beyond 1",
+         "only numbers from -1 to 1 are a cosine",
+         "np.arccos(np.clip(x, -1, 1)) if it is rounding",
+         lambda c: abs(c.x) > 1),
+)  # fmt: skip
 arcsin = elementwise(
-    "arcsin", np.arcsin, (_arcsin_slope,), samples=inside_one, edges=points(0.0, -1 + 1e-15)
+    "arcsin",
+    np.arcsin,
+    (_arcsin_slope,),
+    samples=inside_one,
+    edges=points(0.0, -1 + 1e-15),
+    cure=ANGLE_CURES,
 )
 arccos = elementwise(
     "arccos",
@@ -53,6 +69,7 @@ arccos = elementwise(
     (lambda x: -_arcsin_slope(x),),
     samples=inside_one,
     edges=points(0.0, 1 - 1e-15),
+    cure=ANGLE_CURES,
 )
 # The slope of arctan is an op of its own: far out (1 + x²)² overflows before x divides by it.
 arctan_slope = elementwise(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from chainrule.core.op import sample
+from chainrule.core.op import Op, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, broadcast_shapes, dummy
 from chainrule.errors import ArgumentError, ShapeError
@@ -47,7 +47,7 @@ def _cross_lowered(b: Any, x: Any, y: Any) -> Any:
     return b.stack([component(1, 2), component(2, 0), component(0, 1)], -1)
 
 
-cross_vectors = multilinear(
+cross_vectors: Op = multilinear(
     "cross_vectors",
     _cross_vectors,
     (lambda g, y: cross_vectors(conjugate(y), g), lambda g, x: cross_vectors(g, conjugate(x))),

@@ -18,11 +18,15 @@ from chainrule.core.op import Op, Samples, sample
 from chainrule.errors import ArgumentError, DetachError, DTypeError, ShapeError
 from chainrule.ops.define import composite
 from chainrule.ops.gathering import along_axis, positions
-from chainrule.ops.indexing import embed, put_index, scatter, setitem, split_index, take_index
+from chainrule.ops.index import split_index
+from chainrule.ops.indexing import embed, put_index, scatter, setitem, take_index
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
 from chainrule.ops.shape import broadcast_to, ravel, reshape
 from chainrule.ops.structure import cast_into
+
+# NumPy's `full` copies into what it has made, and the user has written no `copyto`.
+FILLING = "\n  Of np.full(shape, v) the one that keeps it is chainrule.numpy.full(shape, v)."
 
 
 def writer(
@@ -41,6 +45,7 @@ def writer(
             raise DetachError(
                 f"np.{name} would lose the gradient of a Variable written into a plain ndarray.\n"
                 f"  cr.{name} takes the same arguments and returns the changed array."
+                f"{FILLING if function is np.copyto else ''}"
             )
         return result
 

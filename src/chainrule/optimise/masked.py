@@ -85,6 +85,7 @@ def dense_picks(graph: Graph, fixed: Iterable[Node] = (), picks: Iterable[Node] 
     stands |= {m: shared.replaced.get(id(m), m) for m in masks}
     kept_out = {stands.get(n, n) for n in fixed}
     allowed = {stands[m] for m in masks} - kept_out
+    found = replace(found, nodes=_masks_first(found, stands))
     while True:
         walk = _Walk(found, len(graph.outputs), allowed, stands)
         refused = walk.run()
@@ -94,6 +95,17 @@ def dense_picks(graph: Graph, fixed: Iterable[Node] = (), picks: Iterable[Node] 
     nodes = {n: walk.made.get(s, s) for n, s in stands.items()}
     converted = frozenset(walk.made.get(m, m) for m in allowed)
     return Whole(walk.graph(graph), nodes, converted, tuple(walk.needed.values()))
+
+
+def _masks_first(graph: Graph, stands: Mapping[Node, Node]) -> tuple[Node, ...]:
+    """The nodes in an order in which a mask is computed before a shape tells of it."""
+    leaves = [n for n in graph.nodes if n.is_leaf]
+
+    def above(node: Node) -> Sequence[Node]:
+        shapes = [*picked_operands(node), *([node.shape] if type(node.shape) is Picked else ())]
+        return (*inputs_of(node), *(stands[s.mask] for s in shapes))
+
+    return tuple(dict.fromkeys((*leaves, *dfs_order(graph.outputs, above))))
 
 
 def _masks(nodes: Iterable[Node]) -> list[Node]:

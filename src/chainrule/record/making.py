@@ -14,6 +14,7 @@ import numpy as np
 
 from chainrule.core.node import NO_ATTRS, Node
 from chainrule.core.rule import Rule
+from chainrule.core.written import written
 from chainrule.record.state import current
 
 DOUBLE = np.dtype(np.float64)
@@ -43,8 +44,8 @@ def making(rule: str, first: str, second: str, keeps: Rule, shape: str, indent: 
     return ("\n" + " " * indent).join(lines)
 
 
-def defined(text: str, variable: type[Any], **names: Any) -> dict[str, Any]:
-    """What such a text defines, by name."""
+def defined(text: str, functions: str, variable: type[Any], **names: Any) -> list[Any]:
+    """The functions that such a text defines; their names are parted by spaces."""
     scope: dict[str, Any] = {
         "__name__": __name__,  # its frames are ours, not the user's
         "DOUBLE": DOUBLE,
@@ -56,8 +57,8 @@ def defined(text: str, variable: type[Any], **names: Any) -> dict[str, Any]:
         "state": current.get,
         **names,
     }
-    exec(text, scope)  # noqa: S102 - a template of our own, filled with names of our own
-    return scope
+    first, *others = functions.split()
+    return [written(text, first, scope), *(scope[name] for name in others)]
 
 
 UFUNC = """
@@ -72,4 +73,4 @@ def apply(variable, frame):
 def ufunc_maker(variable: type[Any], ufunc: np.ufunc, rule: Rule) -> Callable[[Any, Any], Any]:
     """A function that applies a ufunc of one argument to a float64 Variable."""
     text = UFUNC.format(make=making("rule", "node", "None", rule, "node.shape", 4))
-    return defined(text, variable, ufunc=ufunc, rule=rule)["apply"]  # type: ignore[no-any-return]
+    return defined(text, "apply", variable, ufunc=ufunc, rule=rule)[0]

@@ -14,7 +14,7 @@ from chainrule.record.operators import is_operand
 from chainrule.record.protocol import array_function
 from chainrule.record.recorder import record
 from chainrule.record.state import user_line
-from chainrule.record.variable import Variable
+from chainrule.record.variable import Variable, special_methods
 
 SAME_NAME = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "cumprod",
@@ -160,12 +160,14 @@ def _round(self: Variable, digits: int = 0) -> Any:
     return OPS["round"](self, decimals=digits)
 
 
-Variable.__matmul__ = _matmul  # type: ignore[attr-defined]
-Variable.__rmatmul__ = _rmatmul  # type: ignore[attr-defined]
-Variable.__abs__ = _abs  # type: ignore[attr-defined]
-Variable.__divmod__ = _divmod  # type: ignore[attr-defined]
-Variable.__rdivmod__ = _rdivmod  # type: ignore[attr-defined]
-Variable.__round__ = _round  # type: ignore[attr-defined]
+special_methods(
+    matmul=_matmul,
+    rmatmul=_rmatmul,
+    abs=_abs,
+    divmod=_divmod,
+    rdivmod=_rdivmod,
+    round=_round,
+)
 
 
 def _unknown(self: Variable, name: str) -> Any:

@@ -20,7 +20,7 @@ from chainrule.ops import arithmetic, comparison
 from chainrule.record.making import defined, making
 from chainrule.record.recorder import record
 from chainrule.record.state import user_line
-from chainrule.record.variable import Variable, stores_item
+from chainrule.record.variable import Variable, special_methods, stores_item
 
 DOUBLE = np.dtype(np.float64)
 EXACT_INTEGERS = 2**53
@@ -44,7 +44,7 @@ def constant_of(number: float) -> Any:
 METHOD = """
 def method(self, other):
     node = self.node
-    if node.dtype is DOUBLE and (node.first is not None or node.rule is None) and state().plain:
+    if node.dtype is DOUBLE and (node.first is not None or node.rule is None) and state().eager:
         kind = type(other)
         if kind is Variable:
             above = other.node
@@ -67,13 +67,15 @@ def method(self, other):
             out, frame = x {symbol} y, caller(1)
             {make_first}
             return made
+    elif type(other) is Variable or type(other) is float:
+        return record(Variable, op, [self, other], NO_ATTRS)
     return record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
 
 
 def reflected(self, other):
     node, kind = self.node, type(other)
     flows = node.first is not None or node.rule is None
-    if flows and (kind is float or kind is int) and node.dtype is DOUBLE and state().plain:
+    if flows and (kind is float or kind is int) and node.dtype is DOUBLE and state().eager:
         x, y = {constant}, self._value
         if x is None:
             x = constant_of(other)
@@ -101,8 +103,8 @@ def arithmetic_operator(op: Op, symbol: str) -> tuple[Any, Any]:
         make_first=making("first", "node", "None", rules["first"], "node.shape", 12),
         make_second=making("second", "node", "None", rules["second"], "node.shape", 8),
     )
-    scope = defined(text, Variable, **names_of(op, rules))
-    return scope["method"], scope["reflected"]
+    method, reflected = defined(text, "method reflected", Variable, **names_of(op, rules))
+    return method, reflected
 
 
 def names_of(op: Op, rules: dict[str, Rule]) -> dict[str, Any]:
@@ -167,7 +169,7 @@ def is_operand(value: Any) -> bool:
 UNARY = """
 def method(self):
     node = self.node
-    if node.dtype is DOUBLE and (node.first is not None or node.rule is None) and state().plain:
+    if node.dtype is DOUBLE and (node.first is not None or node.rule is None) and state().eager:
         x = self._value
         out, frame = {symbol}x, caller(1)
         {make}
@@ -180,7 +182,7 @@ def unary_operator(op: Op, symbol: str) -> Any:
     """The method `∘x` of one elementwise op."""
     first = rule_for(op, (True,), exact=True)
     text = UNARY.format(symbol=symbol, make=making("first", "node", "None", first, "node.shape", 8))
-    return defined(text, Variable, **names_of(op, {"first": first}))["method"]
+    return defined(text, "method", Variable, **names_of(op, {"first": first}))[0]
 
 
 OPERATORS: dict[str, tuple[Op, str]] = {
@@ -222,20 +224,24 @@ for _name in OPERATORS:
     install(_name)
 # Without a derivative, and so without parents: not for the short path.
 _method, _reflected = plain_operator(arithmetic.floor_divide)
-Variable.__floordiv__ = _method  # type: ignore[attr-defined]
-Variable.__rfloordiv__ = _reflected  # type: ignore[attr-defined]
-Variable.__ifloordiv__ = in_place_operator(arithmetic.floor_divide)  # type: ignore[attr-defined]
+special_methods(
+    floordiv=_method,
+    rfloordiv=_reflected,
+    ifloordiv=in_place_operator(arithmetic.floor_divide),
+)
 for _name, _op in comparison.BY_OPERATOR.items():
     _method, _reflected = plain_operator(_op)
     setattr(Variable, f"__{_name}__", _method)
     if _name in ("and", "or", "xor"):
         setattr(Variable, f"__r{_name}__", _reflected)
-Variable.__neg__ = unary_operator(arithmetic.negative, "-")  # type: ignore[attr-defined]
-Variable.__pos__ = unary_operator(arithmetic.positive, "+")  # type: ignore[attr-defined]
 
 
 def _invert(self: Variable) -> Any:
     return record(Variable, comparison.invert, [self], NO_ATTRS)
 
 
-Variable.__invert__ = _invert  # type: ignore[attr-defined]
+special_methods(
+    neg=unary_operator(arithmetic.negative, "-"),
+    pos=unary_operator(arithmetic.positive, "+"),
+    invert=_invert,
+)

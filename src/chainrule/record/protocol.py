@@ -24,6 +24,7 @@ _plans: dict[Any, Plan] = {}
 SETTINGS = frozenset({int, float, bool, str, type(None)})  # their types
 _parameters: dict[Any, dict[str, Any]] = {}
 ufunc_makers: dict[np.ufunc, Any] = {}  # of elementwise ops of one input met so far
+ufunc_ops: dict[np.ufunc, Op] = {}  # ops met so far that take their inputs and nothing else
 REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
     "logical_and": "all", "logical_or": "any", "logaddexp": "logsumexp",
@@ -33,7 +34,7 @@ ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "m
 
 
 # Questions about an array whose answer is not an array to differentiate: what is asked for.
-INQUIRIES = {
+INQUIRIES: dict[Any, str] = {
     **dict.fromkeys(
         (np.shape, np.size, np.ndim, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast,
          np.common_type, np.shares_memory, np.may_share_memory), "_note_shape"),
@@ -89,12 +90,7 @@ def array_ufunc(
     if method == "__call__":
         if kwargs:
             inputs, kwargs = with_keywords(variable, ufunc, op, inputs, kwargs, line)
-        simple = len(op.inputs) == 1 and type(op.derivative) is Partials and op.variant is None
-        # SciPy's log1p is not NumPy's to the last bit, so the op's own function must be the ufunc.
-        if simple and op.forward is ufunc and not kwargs and ufunc not in ufunc_makers:
-            rule = rule_for(op, (True,), exact=True)
-            if rule.positions:  # a rule without a derivative has no parents, and so no fast form
-                ufunc_makers[ufunc] = ufunc_maker(variable, ufunc, rule)
+        _meet(variable, ufunc, op)
         return call(variable, op, inputs, kwargs, line)
     name = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {}).get(ufunc.__name__)
     if name is not None:
@@ -112,13 +108,26 @@ def array_ufunc(
     raise unsupported(f"{ufunc.__name__}.{method}")
 
 
+def _meet(variable: type[Variable], ufunc: np.ufunc, op: Op) -> None:
+    """Prepare the fast forms in which further calls of this ufunc are recorded."""
+    simple = len(op.inputs) == 1 and type(op.derivative) is Partials and op.variant is None
+    # SciPy's log1p is not NumPy's to the last bit, so the op's own function must be the ufunc.
+    if simple and op.forward is ufunc and ufunc not in ufunc_makers:
+        rule = rule_for(op, (True,), exact=True)
+        if rule.positions:  # a rule without a derivative has no parents, and so no fast form
+            ufunc_makers[ufunc] = ufunc_maker(variable, ufunc, rule)
+    if op.expand is None and not op.variadic and not op.attrs:
+        ufunc_ops[ufunc] = op
+
+
 def _refuse_destination(ufunc: np.ufunc, method: str, kwargs: dict[str, Any]) -> None:
     """A result written into part of an existing array cannot be recorded as a new value."""
     if method != "reduce" and kwargs.pop("where", True) is not True:
+        operands = ", ".join("xyzw"[: ufunc.nin])
         raise UnsupportedError(
             f"np.{ufunc.__name__} on a Variable does not take where=…: the other lanes would hold "
             f"nothing.\n  {line_at(*user_line()).shown()}\n"
-            f"  use np.where(mask, np.{ufunc.__name__}(x), otherwise)."
+            f"  use np.where(mask, np.{ufunc.__name__}({operands}), otherwise)."
         )
     if any(o is not None for o in kwargs.pop("out", ())):
         raise lost_in_array(f"np.{ufunc.__name__}")
@@ -128,7 +137,8 @@ def lost_in_array(name: str) -> DetachError:
     return DetachError(
         f"{name} cannot write its result into an existing array: a gradient would be lost.\n"
         f"  {line_at(*user_line()).shown()}\n"
-        "  assign the result instead: `a += x` on an ndarray becomes `a = a + x`."
+        "  assign the result instead: `a += x` on an ndarray becomes `a = a + x`, and\n"
+        "  `np.add(x, y, out=a)` becomes `a = np.add(x, y)`."
     )
 
 
@@ -283,9 +293,9 @@ def _parameters_of(func: Any) -> dict[str, Any]:
     found = _parameters.get(func)
     if found is None:
         try:
-            parameters = inspect.signature(func).parameters.values()
+            parameters = list(inspect.signature(func).parameters.values())
         except ValueError:
-            parameters = ()
+            parameters = []
         found = {p.name: p.default for p in parameters}
         if any(p.kind is p.VAR_POSITIONAL for p in parameters):
             found = {}
@@ -311,7 +321,7 @@ def unsupported(name: str) -> UnsupportedError:
     """The error for a function we do not have: its name, the nearest one we have, the line."""
     from difflib import get_close_matches
 
-    known = sorted({op.name for op in OPS.values()})
+    known = sorted({op.name for op in OPS.values()} - {"stop_gradient"})  # a cure must not drop it
     close = get_close_matches(name.rsplit(".", 1)[-1], known, n=1, cutoff=0.4)
     nearest = f"; the nearest supported function is {close[0]}" if close else ""
     return UnsupportedError(

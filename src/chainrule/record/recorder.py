@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainrule.core.node import Node, line_at
-from chainrule.core.op import OPS, Op, Partials
+from chainrule.core.op import Op, Partials
 from chainrule.core.parts import OBJECT
 from chainrule.core.picked import picked_among
 from chainrule.core.rule import rule_for
@@ -24,7 +24,7 @@ from chainrule.errors import (
 )
 from chainrule.ops.joining import NUMERIC, as_array
 from chainrule.ops.structure import item
-from chainrule.record.state import current, user_line
+from chainrule.record.state import State, current, user_line
 from chainrule.record.watch import Kept, watch_saved
 
 if TYPE_CHECKING:
@@ -62,18 +62,26 @@ def record(
     line: LinePlace | None = None,
 ) -> Any:
     """Apply `op` to `args`, of which at least one is a Variable, and return the recorded result."""
-    if line is None:
-        line = user_line(3)
-    watched = current.get().watched and OPS.get(op.name) is op
-    if not watched or not all(type(a) is variable or type(a) in NUMBERS for a in args):
-        return _applied(variable, op, args, attrs, line)
-    # Here no code of the user's runs, and Python takes three times as long while it is traced.
-    hook = sys.gettrace()
+    state = current.get()
+    hook = sys.gettrace() if state.watched and op.registered else None
+    if hook is None:
+        return _applied(variable, op, args, attrs, line or user_line(3), state)
+    # No code of the user's runs on numbers, and Python takes three times as long while traced.
     sys.settrace(None)
     try:
-        return _applied(variable, op, args, attrs, line)
+        line = line or user_line(3)
+        if _are_numbers(args, variable):
+            return _applied(variable, op, args, attrs, line, state)
     finally:
         sys.settrace(hook)
+    return _applied(variable, op, args, attrs, line, state)
+
+
+def _are_numbers(args: Sequence[Any], variable: type[Variable]) -> bool:
+    for arg in args:  # noqa: SIM110 - `all` takes twice as long
+        if type(arg) is not variable and type(arg) not in NUMBERS:
+            return False
+    return True
 
 
 def _applied(
@@ -82,6 +90,7 @@ def _applied(
     args: Sequence[Any],
     attrs: dict[str, Any],
     line: LinePlace,
+    state: State,
 ) -> Any:
     try:
         args, values = operands(args, variable)
@@ -93,16 +102,15 @@ def _applied(
     try:
         out = op.forward(*values, **attrs)
     except Exception as error:  # noqa: BLE001 - as above
-        tracing = current.get().tracing
-        if tracing is not None:
-            tracing.raised(op, args, attrs)
+        if state.tracing is not None:
+            state.tracing.raised(op, args, attrs)
         raise _ours(error, op, args, attrs, line) from None
     several = type(out) is tuple
     if not several and not hasattr(out, "dtype"):
         out = np.asarray(out)[()]
-    node = node_of(variable, op, args, values, out, attrs, line)
-    if op.by_value is not None:
-        _guard_shape(node, op, args, attrs)
+    node = node_of(variable, op, args, values, out, attrs, line, state)
+    if op.by_value is not None and state.tracing is not None and op.value_shaped(args, attrs):
+        state.tracing.shapes(node, op, args, attrs)
     if several:
         return tuple(_component(variable, node, part, i, len(out)) for i, part in enumerate(out))
     result = variable(out, node)
@@ -118,12 +126,6 @@ def _ours(
     if isinstance(error, ChainruleError):
         return located(error, op, args, line)
     return translated(error, op, args, attrs, line)
-
-
-def _guard_shape(node: Node, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
-    tracing = current.get().tracing
-    if tracing is not None and op.value_shaped(args, attrs):
-        tracing.shapes(node, op, args, attrs)
 
 
 def operands(args: Sequence[Any], variable: type[Variable]) -> tuple[Sequence[Any], list[Any]]:
@@ -148,14 +150,16 @@ def node_of(
     out: Any,
     attrs: dict[str, Any],
     line: LinePlace,
+    state: State,
 ) -> Node:
     """The node of a value already computed."""
     shape, dtype = ((), OBJECT) if type(out) is tuple else (out.shape, out.dtype)
     flows = dtype is DOUBLE or dtype.kind in "fcO"
     exact = dtype is DOUBLE and type(op.derivative) is Partials
-    active, parents, foreign = [], [], []
-    state = current.get()
+    active: list[bool] = []
+    operands: list[Any] = []
     tracing = state.tracing
+    foreign = False
     for arg in args:
         on = False
         if type(arg) is variable:
@@ -166,29 +170,34 @@ def node_of(
                 or (node.rule is None if tracing is None else tracing.is_active(node))
             ):
                 on = node.dtype is DOUBLE or node.dtype.kind in "fc"
-                if on:
-                    parents.append(node)
-            exact = exact and node.shape == shape and node.dtype is DOUBLE
+            if exact and (node.shape != shape or node.dtype is not DOUBLE):
+                exact = False
+            if tracing is not None and (node.args is None or node.rule is None):
+                node = tracing.node_of(arg)
+            operands.append(node)
         elif type(arg) is np.ndarray:
-            foreign.append(arg)
+            foreign = True
+            operands.append(arg if tracing is None else tracing.operand(arg))
+        else:
+            operands.append(arg)
         active.append(on)
     key = tuple(active), dtype.kind == "c", exact
     rule = op.rules.get(key) or rule_for(op, *key)
     saved = rule.keep(*values, out)
+    parents = tuple([operands[i] for i in rule.positions])
     if tracing is not None:
-        every = tuple([tracing.operand(a) for a in args])
-        through = tuple([every[i] for i in rule.positions])
-        made = Node(rule, through, saved, attrs, shape, dtype, line[0], line[1], every)
-        return tracing.noted(made, out)
-    watch = None
+        node = Node(
+            rule, parents, saved, attrs, shape, dtype, line[0], line[1], tuple(operands)
+        )  # fmt: skip
+        return tracing.noted(node, out)
+    watch: Any = None
     if foreign and saved:
-        watch = watch_saved(rule.saved_names, saved, foreign)
+        arrays = [a for a in args if type(a) is np.ndarray]
+        watch = watch_saved(rule.saved_names, saved, arrays)
     if state.debug is not None:
-        nodes = [a.node if type(a) is variable else None for a in args]
+        nodes = [a if isinstance(a, Node) else None for a in operands]
         watch = Kept(tuple(zip(nodes, values, strict=True)), out, watch)
-    if len(parents) != len(rule.positions):  # through some inputs no derivative flows
-        parents = [args[i].node for i in rule.positions]
-    return Node(rule, tuple(parents), saved, attrs, shape, dtype, line[0], line[1], None, watch)
+    return Node(rule, parents, saved, attrs, shape, dtype, line[0], line[1], None, watch)
 
 
 def expand(op: Op, args: Sequence[Any], kwargs: dict[str, Any], line: LinePlace) -> Any:

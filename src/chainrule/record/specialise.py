@@ -167,19 +167,20 @@ class GuardedTrace(Trace):
 
     def noted(self, node: Node, value: Any) -> Node:
         """A node just recorded; where a mask has picked it, its shape says so."""
-        raises = node.op.raises
+        raises, rule = node.op.raises, node.op.picked
         if raises and (raises is True or raises(*(node.args or ()))):
             self.fallible.append(node)
-        rule, met = node.op.picked, picked_operands(node)
-        by_mask = isinstance(rule, OnPicked) and rule.mask is not None
-        if met or by_mask:
-            axis = rule.axis(node) if isinstance(rule, OnPicked) else UNKNOWN
+        on_picked = rule if isinstance(rule, OnPicked) else None
+        mask = on_picked.mask(node) if on_picked is not None and on_picked.mask else None
+        met = picked_operands(node) if self.counts else []
+        if met or mask is not None:
+            axis = UNKNOWN if on_picked is None else on_picked.axis(node)
             if axis == UNKNOWN or not one_mask(met):
                 self.counted(met)
             elif axis is not None:
-                shape = self._picked(node, rule.mask(node), axis) if by_mask else met[0]
+                shape = met[0] if mask is None else self._picked(node, mask, axis)
                 node.shape = node.shape if shape is None else shape.along(node.shape, axis)
-        return super().noted(node, value)
+        return node
 
     def _picked(self, node: Node, mask: Node, axis: int) -> Picked | None:
         """The shape of what a mask has picked just now; None of one lane or none, which broadcast

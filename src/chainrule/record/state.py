@@ -11,9 +11,10 @@ from typing import Any
 class State:
     """`tracing` is the Trace that keeps every argument; `line` overrides the user's line; `inside`
     tells that a transform is calling the user's function; `debug` looks at every gradient, and
-    while it is there nodes keep their operands; `watched` tells that the compiler looks on."""
+    while it is there nodes keep their operands; `watched` tells that the compiler looks on.
+    `eager` of all this: nodes are made in their fast form; `plain`: nobody looks on either."""
 
-    __slots__ = ("debug", "inside", "line", "plain", "tracing", "watched")
+    __slots__ = ("debug", "eager", "inside", "line", "plain", "tracing", "watched")
 
     def __init__(
         self,
@@ -25,7 +26,8 @@ class State:
     ):
         self.tracing, self.line, self.inside, self.debug = tracing, line, inside, debug
         self.watched = watched
-        self.plain = tracing is None and line is None and debug is None and not watched
+        self.eager = tracing is None and line is None and debug is None
+        self.plain = self.eager and not watched
 
     def changed(self, **fields: Any) -> State:
         get = fields.get
@@ -55,6 +57,24 @@ class recording:  # noqa: N801 - a `with` statement reads it as a verb
 
     def __exit__(self, *_: object) -> None:
         current.reset(self.token)
+
+
+class untraced:  # noqa: N801 - as `recording`
+    """Run a block of our own code untraced while the compiler watches the user's.
+
+    Python takes three times as long while it is traced.  Nothing of the user's may run in it.
+    """
+
+    __slots__ = ("hook",)
+
+    def __enter__(self) -> None:
+        self.hook = sys.gettrace() if current.get().watched else None
+        if self.hook is not None:
+            sys.settrace(None)
+
+    def __exit__(self, *_: object) -> None:
+        if self.hook is not None:
+            sys.settrace(self.hook)
 
 
 # Rooms whose frames are never the user's line.  What is written on the public face (learn, cli)

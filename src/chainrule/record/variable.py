@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.late import late
+from chainrule.core.lazy_method import lazy_method
 from chainrule.core.node import NO_ATTRS, Leaf, Line, Node, line_at, make_leaf
 from chainrule.core.op import OPS, Op
 from chainrule.core.rule import rule_for
 from chainrule.errors import DetachError, DTypeError, UnsupportedError, ViewWriteError
-from chainrule.ops import indexing
+from chainrule.ops import indexing, structure
+from chainrule.ops.index import split_index
 from chainrule.ops.joining import MASKED
-from chainrule.record.protocol import array_function, array_ufunc, ufunc_makers
+from chainrule.record.protocol import array_function, array_ufunc, ufunc_makers, ufunc_ops
 from chainrule.record.recorder import FOREIGN, as_operand, call, record, translated
 from chainrule.record.state import current, user_frame, user_line
 
@@ -61,6 +62,12 @@ class Variable:
         if tracing is not None:
             tracing.read(self)
 
+    def _note_part(self, op: str, *args: Any) -> None:
+        """Python code is given what an op makes of the number, and nothing else of it."""
+        tracing = current.get().tracing
+        if tracing is not None and tracing.guarded:
+            tracing.read(OPS[op](self, *args) if self.dtype.kind in "fc" else self)
+
     def _note_shape(self) -> None:
         """Python code is told the shape; where it depends on values, the compiler guards it."""
         tracing = current.get().tracing
@@ -76,25 +83,25 @@ class Variable:
     @property
     def shape(self) -> tuple[int, ...]:
         self._note_shape()
-        return self._value.shape  # type: ignore[no-any-return]
+        return self._value.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self._value.dtype  # type: ignore[no-any-return]
+        return self._value.dtype
 
     @property
     def ndim(self) -> int:
-        return self._value.ndim  # type: ignore[no-any-return]
+        return self._value.ndim
 
     @property
     def size(self) -> int:
         self._note_shape()
-        return self._value.size  # type: ignore[no-any-return]
+        return self._value.size
 
     @property
     def nbytes(self) -> int:
         self._note_shape()
-        return self._value.nbytes  # type: ignore[no-any-return]
+        return self._value.nbytes
 
     @property
     def name(self) -> Any:
@@ -110,7 +117,8 @@ class Variable:
     @property
     def grad(self) -> Any:
         """What `backward()` calls have added up on this leaf; None before the first."""
-        return getattr(self, "_leaf", self.node).grad if self.is_leaf else None
+        leaf: Any = getattr(self, "_leaf", self.node)
+        return leaf.grad if self.is_leaf else None
 
     @property
     def is_leaf(self) -> bool:
@@ -121,8 +129,8 @@ class Variable:
         if self.is_leaf:
             self._leaf.grad = None
 
-    backward = late("chainrule.diff.backward", "backward")
-    along = late("chainrule.diff.history", "along")
+    backward = lazy_method("chainrule.diff.backward", "backward")
+    along = lazy_method("chainrule.diff.history", "along")
 
     # -- recording ---------------------------------------------------------------------------
 
@@ -142,10 +150,13 @@ class Variable:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         maker = ufunc_makers.get(ufunc)
-        if maker is not None and method == "__call__" and not kwargs and current.get().plain:
+        if maker is not None and method == "__call__" and not kwargs and current.get().eager:
             node = self.node
             if node.dtype is DOUBLE and (node.first is not None or node.rule is None):
                 return maker(self, _frame(1))
+        op = ufunc_ops.get(ufunc)
+        if op is not None and method == "__call__" and not kwargs:
+            return record(Variable, op, inputs, NO_ATTRS)
         return array_ufunc(Variable, ufunc, method, inputs, kwargs, user_line(2))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -158,11 +169,11 @@ class Variable:
     def __getitem__(self, index: Any) -> Any:
         node = self.node
         try:
-            template, arrays = indexing.split_index(index)
+            template, arrays = split_index(index)
         except FOREIGN as error:
             raise translated(error, indexing.getitem, [self], NO_ATTRS, user_line(2)) from None
         flows = node.first is not None or node.rule is None
-        if flows and node.dtype is DOUBLE and not arrays and current.get().plain:
+        if flows and node.dtype is DOUBLE and not arrays and current.get().eager:
             try:
                 out = self._value[template]
             except FOREIGN:
@@ -183,10 +194,11 @@ class Variable:
         if isinstance(value, Variable) and self.dtype.kind in "iub" and value.dtype.kind in "fc":
             raise DetachError(
                 f"a {value.dtype.name} Variable assigned into one of {self.dtype.name} would lose "
-                f"its gradient.\n  {line_at(*user_line()).shown()}\n  use y.astype(float)."
+                f"its gradient.\n  {line_at(*user_line()).shown()}\n"
+                f"  use y = y.astype({'complex' if value.dtype.kind == 'c' else 'float'}) first."
             )
         try:
-            template, arrays = indexing.split_index(index)
+            template, arrays = split_index(index)
         except FOREIGN as error:
             raise translated(error, indexing.setitem, [self], NO_ATTRS, user_line(2)) from None
         changed = record(Variable, indexing.setitem, [self, value, *arrays], {"template": template})
@@ -267,7 +279,8 @@ class Variable:
                 "complex Variables in an array of objects: NumPy would take their imaginary parts "
                 "for 0.\n"
                 f"  {Line(frame.f_code, frame.f_lasti).shown()}\n"
-                "  np.stack([z[0], z[1]]) and chainrule.numpy.array make an array of numbers."
+                "  np.stack([z[0], z[1]]) and chainrule.numpy.array make an array of numbers;\n"
+                "  code of another library wants plain ones: wrap its call in a cr.Function."
             )
         boxes = np.empty(self.size, object)
         for i, element in enumerate([self] if self.ndim == 0 else self.flat):  # type: ignore[attr-defined]
@@ -275,18 +288,18 @@ class Variable:
         return boxes.reshape(self.shape)
 
     def __bool__(self) -> bool:
-        self._note_read()
+        self._note_part("not_equal", 0)
         return bool(self._value)
 
     def __index__(self) -> int:
         if self.dtype.kind in "iu":
             self._note_read()
-            return self._value.__index__()  # type: ignore[no-any-return]
+            return self._value.__index__()
         raise DTypeError(
             f"a {self.dtype.name} Variable cannot be used as an index or a length.\n"
             f"  {line_at(*user_line()).shown()}\n"
-            "  cr.trace and cr.check_grads make a leaf of every number they are given: pass this\n"
-            "  one as a constant, lambda x: f(x, 3)."
+            "  a computed number becomes an index as n.astype(int).  Of an argument, cr.trace and\n"
+            "  cr.check_grads make a leaf: pass it as a constant, lambda x: f(x, 3)."
         )
 
     def __float__(self) -> float:
@@ -296,7 +309,7 @@ class Variable:
 
     def __int__(self) -> int:
         self._refuse_detaching("int")
-        self._note_read()
+        self._note_part("trunc")
         return int(self._value)
 
     def __complex__(self) -> complex:
@@ -305,13 +318,17 @@ class Variable:
         return complex(self._value)
 
     def __trunc__(self) -> int:
-        return math.trunc(float(self))
+        return int(self)
 
     def __floor__(self) -> int:
-        return math.floor(float(self))
+        self._refuse_detaching("floor")
+        self._note_part("floor")
+        return math.floor(self._value)
 
     def __ceil__(self) -> int:
-        return math.ceil(float(self))
+        self._refuse_detaching("ceil")
+        self._note_part("ceil")
+        return math.ceil(self._value)
 
     def item(self, *index: Any) -> Any:
         """One element as a Python number, outside differentiated functions."""
@@ -334,15 +351,16 @@ class Variable:
             raise DetachError(
                 "a Variable cannot be assigned into a plain ndarray: its gradient would be lost.\n"
                 f"  {line}\n"
-                "  with `import chainrule.numpy as np` the array that np.zeros(...) makes can be\n"
-                "  assigned to; or build it with np.stack([...]).  To drop the gradient on\n"
-                "  purpose, assign cr.stop_gradient(v).value."
+                "  with `import chainrule.numpy as np`, np.zeros(2) can be assigned to, and so\n"
+                "  can np.zeros(a.shape) + a; or build it with np.stack([...]).  To drop the\n"
+                "  gradient on purpose, assign cr.stop_gradient(v).value."
             )
         raise DetachError(
             f"{conversion}() of a Variable inside a "
             f"{'NumPy' if inside_numpy else 'differentiated'} function would lose its gradient.\n"
             f"  {line}\n"
-            "  keep it a Variable (np.* functions take it as it is), or write\n"
+            "  write np.sin(x) for math.sin(x), chainrule.numpy.array(x, float) for float(x) and\n"
+            "  np.array(x, float); wrap a call of another library in a cr.Function; write\n"
             "  cr.stop_gradient(x).value if the derivative is meant to be dropped."
         )
 
@@ -360,10 +378,10 @@ class Variable:
         return format(self._value, spec) if spec else str(self)
 
     def __copy__(self) -> Variable:
-        return self.copy()
+        return structure.copy(self)
 
     def __deepcopy__(self, memo: object) -> Variable:
-        return self.copy()
+        return structure.copy(self)
 
     def __reduce_ex__(self, protocol: object) -> Any:
         """A leaf is pickled with its name and gradient; a history is bound to this process."""
@@ -377,7 +395,7 @@ class Variable:
 
     def __getstate__(self) -> Any:
         self._note_read()
-        return object.__getstate__(self)  # type: ignore[attr-defined]
+        return object.__getstate__(self)
 
     def __hash__(self) -> int:
         self._note_text()
@@ -390,6 +408,12 @@ def stores_item(frame: FrameType) -> bool:
     while code[at] in (CACHE, SWAP):
         at += 2
     return code[at] in STORE_ITEM
+
+
+def special_methods(**methods: Any) -> None:
+    """Give Variables the methods `__name__` that Python's operators call."""
+    for name, method in methods.items():
+        setattr(Variable, f"__{name}__", method)
 
 
 def variable(value: Any, name: str | None = None) -> Variable:

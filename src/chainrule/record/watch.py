@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.late import late
+from chainrule.core.lazy_method import lazy_method
 from chainrule.core.node import Line, Node
 from chainrule.errors import MutationError
 from chainrule.record.state import user_frame
@@ -24,7 +24,7 @@ SHORT = 24 << 10  # bytes up to which Python's own hash takes no longer, and nee
 class Whole:
     """Where the hash of a large array lives: to the right, as it is machine code."""
 
-    digest = late("chainrule.run.fingerprint", "digest", static=True)
+    digest = lazy_method("chainrule.run.fingerprint", "digest", static=True)
 
 
 def fingerprint(array: np.ndarray) -> Any:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrule.core.written import written
+
 COMPARED = 10_000  # parts of two tuples; beyond it they count as different
 UNROLLED = 32  # bindings of one kind that are checked one by one; more of them in a loop
 
@@ -191,8 +193,7 @@ def _maker(counts: tuple[int, ...]) -> Callable[..., Callable[[], bool]]:
     scope: dict[str, Any] = {
         "__name__": __name__, "UNREADABLE": UNREADABLE, "is_": is_, "items_are": items_are,
     }  # fmt: skip
-    exec(text, scope)  # noqa: S102 - a template of our own, filled with names of our own
-    return scope["make"]
+    return written(text, "make", scope)
 
 
 def same(now: Any, then: Any) -> bool:

@@ -24,6 +24,15 @@ MANY_SIGNATURES = 16  # from which on a warning is due
 MAX_STOPS = 3  # recordings that come to nothing
 MAX_MISSES = 32  # calls in a row that no compiled branch serves
 SHOWN = 3
+AS_IT_IS = (
+    "Compute with it as it is: x for float(x), np.trunc(x) for int(x), np.sum(mask) for "
+    "len(x[mask])."
+)
+# Why an argument that is no array has many signatures, and what to pass instead.
+INSTEAD = {
+    int: "Pass a float, if it is computed with.",
+    float: "Pass np.float32(t) or np.float64(t), as the arrays beside it are.",
+}
 
 
 class Limits:
@@ -55,10 +64,13 @@ class Limits:
         if len(known) < MAX_BRANCHES:
             return False
         self.misses += 1
-        lines = [str(g.node.line) for v in known for g in v.recording.guards if g.node.line]
+        guards = [g for v in known for g in v.recording.guards if g.node.line]
+        lines = [str(g.node.line) for g in guards]
         if lines:
-            where = f"values at {max(dict.fromkeys(lines), key=lines.count)}"
-            cure = "np.where has both branches in one."
+            line = max(dict.fromkeys(lines), key=lines.count)
+            where = f"values at {line}"
+            truths = any(g.node.dtype == bool for g in guards if str(g.node.line) == line)
+            cure = "np.where has both branches in one." if truths else AS_IT_IS
         else:
             where = next(filter(None, (v.outside.changed() for v in known)), "what is outside")
             cure = "Pass it as an argument."
@@ -104,7 +116,9 @@ class Limits:
             return
         shown = ", ".join(str(_shape_or_value(v)) for v in values)
         if all(isinstance(kind, type) for kind, _ in values):
-            what, cure = values[0][0].__name__, "Pass a float, if it is computed with."
+            kind = values[0][0]
+            what = kind.__name__
+            cure = INSTEAD.get(kind, "Pass the numbers that are computed from it.")
         else:
             what, cure = "shape", "Fill up to a few lengths."
         self.warn(
@@ -125,4 +139,6 @@ def _callers() -> int:
 
 def _shape_or_value(entry: tuple[Hashable, Any]) -> Any:
     first, second = entry
+    if first is float:
+        return float.fromhex(second)
     return second if isinstance(first, type) else first

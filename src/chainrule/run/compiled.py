@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
-from functools import partial, update_wrapper
+from functools import partial, update_wrapper, wraps
 from operator import attrgetter
 from threading import RLock
 from time import perf_counter
@@ -13,7 +13,7 @@ from types import MethodType
 from typing import Any, TypeAlias
 
 from chainrule.core.containers import flatten
-from chainrule.core.late import late
+from chainrule.core.lazy_method import lazy_method
 from chainrule.errors import ArgumentError, ChainruleError, CompileError
 from chainrule.lower.tape.taping import taped
 from chainrule.lower.values.array import NotLoweredError
@@ -183,15 +183,20 @@ class Compiled:
             for node in recording.graph.nodes:  # the arrays of this call are as large as its batch
                 node.forget()
             give_memory_back()
-            differs = variant.differs(detached(expected), result, args, kwargs)
-            if differs:  # unless another thread has changed something in between
-                again = detached(self.f(*owned(args), **owned(kwargs)))
-                differs = variant.differs(again, result, args, kwargs)
-            if not differs or variant.outside_changed():
+            if result is not MISS and self._agrees(variant, expected, result, args, kwargs):
                 return result
             self._drop(signature)
         self.interpreted = self.limits.exhausted
         return expected
+
+    def _agrees(self, variant: Variant, expected: Any, result: Any, args: Any, kwargs: Any) -> bool:
+        """Whether the first result of a branch is plain Python's, or may not be compared."""
+        if not variant.differs(detached(expected), result, args, kwargs, first=True):
+            return True
+        # Another thread may have changed something in between.
+        again = detached(self.f(*owned(args), **owned(kwargs)))
+        differs = variant.differs(again, result, args, kwargs, first=True)
+        return not differs or variant.outside_changed()
 
     def _drop(self, signature: Signature) -> None:
         """Compiled, the call gave something else: what Python's floats widen differs, or there is
@@ -260,9 +265,9 @@ class Compiled:
         ]
         return recording, Outside(bindings), given
 
-    report = late("chainrule.view.compiled", "report_text")
-    ir = late("chainrule.view.compiled", "ir_text")
-    profile = late("chainrule.view.profile", "profile_text")
+    report = lazy_method("chainrule.view.compiled", "report_text")
+    ir = lazy_method("chainrule.view.compiled", "ir_text")
+    profile = lazy_method("chainrule.view.profile", "profile_text")
 
 
 def containers_in(args: Any) -> Iterator[Any]:
@@ -299,7 +304,12 @@ def _watched(
     watched = Watched([user, *(v for v in flatten(given)[0] if not isinstance(v, DYNAMIC))])
     trace = GuardedTrace(watched.holds, watched.refuse, sweeps)
     trace.fixed_floats = fixed
-    recording = watched.run(lambda: specialised(f, given, {}, trace=trace))
+
+    @wraps(f)
+    def call(*args: Any) -> Any:
+        return watched.run(lambda: f(*args))
+
+    recording = specialised(call, given, {}, trace=trace)
     if watched.gave_up is not None:  # and was caught by the user's code
         raise watched.gave_up
     return taped(recording), watched.bindings(trace.arrays)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainrule.core.containers import Structure, flatten
+from chainrule.core.written import written
 
 if TYPE_CHECKING:
     from chainrule.run.variant import Variant
@@ -150,8 +151,7 @@ class _Text:
             self.scope["unflatten"] = graph.result.unflatten
             text = f"unflatten([{', '.join(results)}])"
         body = "\n".join(f"    {line}" for line in [*self.lines, f"return {text}"])
-        exec(f"def direct(args):\n{TURN}{body}", self.scope)  # noqa: S102 - made of names of our own
-        made: Callable[..., Any] = self.scope["direct"]
+        made: Callable[..., Any] = written(f"def direct(args):\n{TURN}{body}", "direct", self.scope)
         return made
 
     def check_outside(self, variant: Variant) -> None:

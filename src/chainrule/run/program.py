@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.replay import evaluated
 from chainrule.core.spec import Shape
-from chainrule.errors import ArgumentError, ChainruleError, ShapeError
+from chainrule.errors import ChainruleError, ShapeError
 from chainrule.lower.build import Program
 from chainrule.lower.module import Module, module_of
 from chainrule.lower.plan.fuse import Called
@@ -170,14 +171,8 @@ class Workspace:
                 value, _ = next(operands)
                 args.append(self._operand(value).reshape(argument)[()])
         node = call.node
-        try:
-            with np.errstate(all="ignore"):
-                out = node.op.forward(*args, **node.attrs)
-        except ChainruleError:
-            raise
-        except Exception as error:
-            where = f"\n  {node.line.shown()}" if node.line else ""
-            raise ArgumentError(f"{node.op.name} failed: {error}{where}") from error
+        with np.errstate(all="ignore"):
+            out = evaluated(node, args)
         if step.value.dtype == object:
             for result in step.results:
                 self._fill(result, out[result.params], node)

@@ -14,7 +14,7 @@ import numpy as np
 
 from chainrule.errors import ArgumentError
 from chainrule.lower.code import pool
-from chainrule.lower.plan.split import MOST_CHUNKS
+from chainrule.lower.plan.split import MAX_CHUNKS
 from chainrule.run.machine import Machine
 
 PAUSE = {
@@ -121,7 +121,7 @@ def _default() -> int:
 
 def threads() -> int:
     """How many threads compiled functions run on."""
-    return min(_wanted[-1] if _wanted else _default(), MOST_CHUNKS)
+    return min(_wanted[-1] if _wanted else _default(), MAX_CHUNKS)
 
 
 def set_threads(count: int) -> None:

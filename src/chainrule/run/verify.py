@@ -15,6 +15,7 @@ from chainrule.core.containers import flatten, map_leaves
 from chainrule.core.graph import inputs_of
 from chainrule.core.node import Node
 from chainrule.core.order import dfs_order
+from chainrule.core.replay import computed, replay
 from chainrule.errors import ArgumentError, ChainruleError, CompileDifference
 from chainrule.record.specialise import GuardedTrace
 from chainrule.record.variable import Variable
@@ -130,13 +131,9 @@ def replayed(variant: Variant, leaves: Sequence[Any]) -> dict[Node, Any] | None:
     nodes = dfs_order([*graph.outputs, *(g.node for g in recording.guards)], inputs_of)
     try:
         with np.errstate(all="ignore"):
-            for node in nodes:
-                if node not in values:
-                    args = [values[a] if isinstance(a, Node) else a for a in node.args or ()]
-                    values[node] = node.op.forward(*args, **node.attrs)
+            return replay(nodes, values, computed)
     except (ChainruleError, ArithmeticError, ValueError, LookupError, TypeError):
         return None
-    return values
 
 
 def rounding_room(values: dict[Node, Any]) -> float:

@@ -20,6 +20,7 @@ from chainrule.core.node import Node
 from chainrule.core.text import attr_texts, value_text
 from chainrule.diff.reverse import fit
 from chainrule.diff.run import Run
+from chainrule.explain.flow import seeds_by_node
 from chainrule.view.model import Model, column_of
 from chainrule.view.values import shown
 
@@ -58,10 +59,11 @@ def _sums(run: Run, model: Model) -> dict[int, str]:
     nodes, adjoints = run.graph.nodes, run.known_adjoints()
     seeded = set(model.outputs)
     left = [0] * len(nodes)
-    for parent, text in zip(model.parent, model.contribution, strict=True):
-        left[parent] += text != ""
+    for p, text in zip(model.parent, model.contribution, strict=True):
+        left[p] += text != ""
     several = {p for p, parts in enumerate(left) if parts + (p in seeded) > 2}
-    sums = {p: seed for p, seed in _seeds(run) if p in several}
+    seeds = {run.graph.index[out]: seed for out, seed in seeds_by_node(run, run.seed).items()}
+    sums = {p: seed for p, seed in seeds.items() if p in several}
     edges: dict[int, dict[int, int]] = {}  # child, parent, edge
     for e, (p, c) in enumerate(zip(model.parent, model.child, strict=True)):
         if p in several and model.contribution[e]:
@@ -79,11 +81,3 @@ def _sums(run: Run, model: Model) -> dict[int, str]:
             if left[p] and p in begun:
                 found[e] = shown(run.plain_adjoint(nodes[p], sums[p]))
     return found
-
-
-def _seeds(run: Run) -> list[tuple[int, Any]]:
-    sums: dict[int, Any] = {}
-    for out, start in zip(run.graph.outputs, run.seeds(run.seed), strict=True):
-        k = run.graph.index[out]
-        sums[k] = sums[k] + start if k in sums else start
-    return [*sums.items()]

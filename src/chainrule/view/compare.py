@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from chainrule.core.node import Node
 from chainrule.explain.compare import Difference, RunDiff
 from chainrule.view.labels import labels_of
 from chainrule.view.styled import Styled, html_of, plain_of
+from chainrule.view.values import lane_text
 
 ROLES = {
     "value": {
@@ -47,13 +49,12 @@ def _lines(diff: RunDiff) -> Iterator[Styled]:
         yield from _one(grown, steepest, labels)
 
 
-def _one(title: str, d: Difference, labels: dict) -> Iterator[Styled]:
+def _one(title: str, d: Difference, labels: dict[Node, str]) -> Iterator[Styled]:
     node = d.node
-    lane = f"[{', '.join(map(str, d.lane))}]" if d.lane else ""
     of = f"∂output/∂{labels[node]}" if d.kind == "adjoint" else labels[node]
     what = f"leaf {labels[node]}" if node.is_leaf else node.op.name
     where = f"   {node.line.shown()}" if node.line and not node.is_leaf else ""
-    yield [(f"  {title}: ", ""), (f"{of}{lane}", d.kind), (f"   {what}{where}", "")]
+    yield [(f"  {title}: ", ""), (f"{of}{lane_text(d.lane)}", d.kind), (f"   {what}{where}", "")]
     yield [(f"    {d.a!s}  and  {d.b!s}", "")]
     ulps = "" if d.ulps is None else f", {d.ulps:.3g} ulp"
     yield [(f"    apart {d.absolute:.3g}, relative {d.relative:.3g}{ulps}", "")]

@@ -7,13 +7,14 @@ from typing import Any
 
 from chainrule.core.text import graph_text
 from chainrule.lower.code.products import operands_of
+from chainrule.lower.module import Module
 from chainrule.lower.plan.cost import flops, moved
-from chainrule.lower.plan.fuse import Called, Factored, Piece, Product, Scan, Scatter, Taped, root
+from chainrule.lower.plan.fuse import Called, Factored, Piece, Product, Scan, Scatter, Taped
 from chainrule.lower.plan.loops import Nest
 from chainrule.lower.plan.memory import reads_and_writes
 from chainrule.lower.plan.stream import Region
 from chainrule.lower.tape.tape import Tape, kinds_and_lengths
-from chainrule.lower.values.value import KNOWN, Value, program_text
+from chainrule.lower.values.value import KNOWN, Value, program_text, root
 from chainrule.optimise.rewrite import Optimised
 from chainrule.run.compiled import Compiled
 from chainrule.run.machine import assembly
@@ -24,7 +25,7 @@ SHOWN = 40  # runs of a tape that are listed
 
 
 def report_text(compiled: Compiled) -> str:
-    """Every path that was compiled: steps, flops, bytes, memory, times, and what is interpreted."""
+    """Every branch that was compiled: steps, flops, bytes, memory, times, what is interpreted."""
     name = getattr(compiled.f, "__name__", "the function")
     every = [v for variants in compiled.variants.values() for v in variants]
     if compiled.interpreted:
@@ -43,7 +44,7 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
     )
     steps, work, traffic = [], 0, 0
     for k, step in enumerate(module.plan.steps):
-        text = step_text(k, step, module.nests.get(f"step{k}"))
+        text = step_text(module, k)
         f, b = flops(step), moved(step)
         region = next((r for r in module.plan.regions if r.first <= k <= r.last), None)
         if region is not None:
@@ -61,7 +62,7 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
     used = min(threads(), memory.threads)
     seconds = ", ".join(f"{what} {1e3 * t:.0f} ms" for what, t in variant.seconds.items())
     lines = [
-        f"{name}, path {number}: {nodes} nodes in {len(module.plan.steps)} steps",
+        f"{name}, branch {number}: {nodes} nodes in {len(module.plan.steps)} steps",
         f"  inputs      {inputs or 'none'}",
         f"  guards      {len(variant.expected)}",
         *_rewrites_text(variant.optimised),
@@ -93,7 +94,9 @@ def _optimised_text(variant: Variant) -> str:
     return f"{text}\n  return {results}" + (f"\n  guards {guards}" if guards else "")
 
 
-def step_text(k: int, step: Any, nest: Nest | None) -> str:
+def step_text(module: Module, k: int) -> str:
+    """Step k of a program in a line."""
+    step, nest = module.plan.steps[k], module.nests.get(f"step{k}")
     head = f"  step {k}".ljust(12)
     if isinstance(step, Called):
         if isinstance(step, Taped):
@@ -102,7 +105,8 @@ def step_text(k: int, step: Any, nest: Nest | None) -> str:
     if isinstance(step, Product):
         batch, rows, columns, summed = step.value.params
         each = f"{batch} × " if batch > 1 else ""
-        how = "in registers" if operands_of(step.value).matrices.fit else "BLAS"
+        matrices = operands_of(step.value, module.program.target).matrices
+        how = "in registers" if matrices.fit else "BLAS"
         part = f", triangular: computes {step.share:.0%} of it" if step.share < 1 else ""
         return f"{head}product {each}({rows}, {summed}) · ({summed}, {columns}), {how}{part}"
     if isinstance(step, Factored):
@@ -146,7 +150,7 @@ def _amount(count: float) -> str:
 
 
 def ir_text(compiled: Compiled, stage: str = "values") -> str:
-    """The last path at one stage.
+    """The last branch at one stage.
 
     "recorded" is the graph as it was recorded, "graph" what the rewrites made of it; then come
     "values", "loops", "llvm" and "assembly".

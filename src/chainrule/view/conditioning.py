@@ -9,6 +9,7 @@ from chainrule.core.node import Node
 from chainrule.explain.conditioning import NO_WIDER, Conditioning, NodeCondition
 from chainrule.view.labels import labels_of
 from chainrule.view.styled import Styled, html_of, plain_of
+from chainrule.view.values import lane_text
 
 SHOWN = 10  # nodes of each kind
 
@@ -100,17 +101,13 @@ def _shown(number: float | None) -> str:
 
 
 def _lane(n: NodeCondition, labels: dict[Node, str]) -> str:
-    return labels[n.node] + _index(n.lane)
+    return labels[n.node] + lane_text(n.lane)
 
 
 def _kink_lane(n: NodeCondition, labels: dict[Node, str]) -> str:
     assert n.kink is not None
     several = f", {n.kink.lanes} entries" if n.kink.lanes > 1 else ""
-    return labels[n.node] + _index(n.kink.lane) + several
-
-
-def _index(lane: tuple[int, ...]) -> str:
-    return f"[{', '.join(map(str, lane))}]" if lane else ""
+    return labels[n.node] + lane_text(n.kink.lane) + several
 
 
 def _distance(n: NodeCondition) -> str:

@@ -266,7 +266,8 @@ def _route(path: Path, names: _Names, whole: bool, named_only: bool) -> list[str
         if k:
             skipped = cut and k == STATIONS // 2 + cut
             pieces.append(" ← " if skipped else _arrow(path, i, stations[k - 1], exact))
-        pieces.append(f"{names.of(path.nodes[i])}{list(entries[i]) if entries[i] else ''}")
+        entry = entries[i]
+        pieces.append(f"{names.of(path.nodes[i])}{list(entry) if entry else ''}")
     return pieces
 
 

@@ -6,8 +6,8 @@ What is shown is plain JSON data (`Live.to_data`), the same in a notebook and in
     epoch, epochs, step, steps (of all epochs; null if not known), seconds, rate (examples a second)
     loss, trend     of every step, in few points: `Curve.to_data`
     measured        {"at": steps, "columns": {"loss": […], "validation": […], …}}, by epoch
-    looks           steps at which was looked; a look is `explain/look.py`
-    signs           the three numbers of `explain/signs.py`, each with its "history" over the looks
+    looks           steps at which was looked; a look is `view/look.py`
+    signs           the three numbers of `view/signs.py`, each with its "history" over the looks
     layers          name, count, status, and over the looks "gradient" and "update"
     activations     op, text, place, times, units, dead, saturated: as there
     findings        what is wrong, in words         notes    what train had to say
@@ -27,12 +27,12 @@ import numpy as np
 from chainrule.core.containers import map_leaves
 from chainrule.diff.run import Run
 from chainrule.errors import ChainruleError, NonFiniteLoss
-from chainrule.explain.look import Look, look
 from chainrule.explain.nonfinite import find_nonfinite
 from chainrule.explain.numbers import as_json
-from chainrule.explain.signs import Sign, findings, signs, stuck
 from chainrule.view.curve import Curve
+from chainrule.view.look import Look, look
 from chainrule.view.notebook import Embedded, in_notebook
+from chainrule.view.signs import Sign, findings, signs, stuck
 
 if TYPE_CHECKING:
     from chainrule.learn.training import Point
@@ -77,7 +77,8 @@ class Live:
         """A run begins, of this loss and so many epochs of `count` batches; what was is gone."""
         self._loss, self._epochs, self._count = loss, epochs, count
         self._name, self._state = getattr(loss, "__name__", type(loss).__name__), "running"
-        self._curve, self._records = Curve(), []
+        self._curve = Curve()
+        self._records: list[dict[str, Any]] = []
         self._seen: list[tuple[Look, list[Sign]]] = []
         self._recent: list[Look] = []
         self._looked, self._stride = 0, 1

@@ -15,7 +15,7 @@ from chainrule.explain.lanes import Operand
 from chainrule.explain.nonfinite import NonFinite, Result, input_name
 from chainrule.view.labels import assigned_name, operand_source
 from chainrule.view.styled import Styled, html_of, plain_of, rich_of
-from chainrule.view.values import shown
+from chainrule.view.values import lane_text, shown
 
 MOST = 3  # places of origin, and turns, that are shown in full
 CHAIN = 6  # carriers that are named
@@ -98,11 +98,9 @@ def _amount(result: Result) -> str:
         return result.kind
     if result.count == result.size:
         return f"{result.kind} in every lane"
-    return f"{result.kind} in {result.count} of {result.size} lanes, first {_place(result.index)}"
-
-
-def _place(index: tuple[int, ...] | None) -> str:
-    return f"[{', '.join(map(str, index))}]" if index else ""
+    return (
+        f"{result.kind} in {result.count} of {result.size} lanes, first {lane_text(result.index)}"
+    )
 
 
 # -- origins and turns -----------------------------------------------------------------------------
@@ -147,9 +145,9 @@ def _origin(group: list[Event], names: Names) -> Cells:
 def _given(event: Event, names: Names) -> str:
     if event.role == "constant":
         name = _operand_name(event.operands[0], event.node, names)
-        return f"the constant {name}{_place(event.index)} = {event.kind}"
+        return f"the constant {name}{lane_text(event.index)} = {event.kind}"
     name = "the seed" if event.role == "seed" else f"the input {_label(event.node, names)}"
-    return f"{name}{_place(event.index)} = {event.kind}"
+    return f"{name}{lane_text(event.index)} = {event.kind}"
 
 
 def _created(event: Event, back: Event | None, names: Names) -> str:
@@ -232,7 +230,7 @@ def _operand(operand: Operand, place: tuple[int, ...] | None, node: Node, names:
         return f"{name} = ?"
     if isinstance(operand.value, tuple) or (np.ndim(operand.value) and place is None):
         return f"{name} of {_summary(operand.value)}"
-    return f"{name}{_place(place)} = {shown(operand.value)}"
+    return f"{name}{lane_text(place)} = {shown(operand.value)}"
 
 
 def _operand_name(operand: Operand, node: Node, names: Names) -> str:

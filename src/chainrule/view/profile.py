@@ -18,8 +18,8 @@ def profile_text(compiled: Compiled, *args: Any, seconds: float = 0.3, **kwargs:
     module = found.variant.run.module
     name = getattr(compiled.f, "__name__", "the function")
     lines = [f"{name}: {duration(found.whole)} a call, the mean of {found.calls:,}"]
-    for k, (step, spent) in enumerate(zip(module.plan.steps, found.steps, strict=True)):
-        text = step_text(k, step, module.nests.get(f"step{k}"))
+    for k, spent in enumerate(found.steps):
+        text = step_text(module, k)
         lines.append(f"  {spent / found.whole:4.0%} {duration(spent):>9} {text}")
     left = max(found.whole - sum(found.steps), 0.0)
     lines.append(f"  {left / found.whole:4.0%} {duration(left):>9}   between the steps")

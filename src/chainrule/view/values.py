@@ -7,6 +7,11 @@ from typing import Any
 import numpy as np
 
 
+def lane_text(lane: tuple[int, ...] | None) -> str:
+    """`[1, 2]`; nothing for a number, which has no lanes."""
+    return f"[{', '.join(map(str, lane))}]" if lane else ""
+
+
 def shown(value: Any) -> str:
     """A number to six digits; a small array in full; a large one by shape and size."""
     if type(value) is np.float64:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from chainrule.explain.depth import FACTOR
-from chainrule.explain.look import Look
 from chainrule.explain.numbers import as_json
+from chainrule.view.look import Look
 
 USUAL, LOOK, SICK = 0, 1, 2  # levels of a verdict
 

@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import Any
 
 
-class late:  # noqa: N801 - reads as a declaration in a class body
-    """`forward = late("chainrule.diff.run", "forward")`: imported on first use, then a method.
+class lazy_method:  # noqa: N801 - reads as a declaration in a class body
+    """`forward = lazy_method("chainrule.diff.run", "forward")`: imported when first used.
 
     Data flows left to right and so do imports, but `graph.explore()` should be found on the graph.
     This descriptor is the one sanctioned way to point right; a test lists every use of it.
