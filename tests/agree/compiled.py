@@ -26,7 +26,8 @@ import numpy as np
 import chainrule as cr
 from chainrule.core.containers import flatten
 from chainrule.core.node import Node
-from chainrule.diff.run import evaluated, recorded_run
+from chainrule.core.replay import arguments, evaluated
+from chainrule.diff.run import recorded_run
 from tests.agree.compare import direction, flat_function
 from tests.agree.programs import Program
 from tests.ops.table import Case, directions
@@ -146,13 +147,14 @@ def _replayed(run: Any, rng: np.random.Generator) -> dict[Node, Any]:
 
 def _otherwise(node: Node, given: dict[Node, Any], rng: np.random.Generator) -> Any:
     """The value of a node, rounded otherwise; what only moves and chooses numbers rounds none."""
-    out = evaluated(node, given)
+    out = evaluated(node, arguments(node, given))
     floats = [np.ravel(v) for v in numbers(list(given.values())) if v.dtype.kind in "fc"]
     there = np.concatenate([np.zeros(1), *floats])
     if all(np.all(np.isin(part, there)) for part in numbers(out)):
         return out
     if not node.rule.elementwise:
-        out = evaluated(node, {a: _moved(v, rng) for a, v in given.items()})
+        moved = {a: _moved(v, rng) for a, v in given.items()}
+        out = evaluated(node, arguments(node, moved))
     return _moved(out, rng)
 
 

@@ -1,4 +1,7 @@
-"""The gradient checker is itself checked: it must find every planted mistake, and no other."""
+"""The gradient checker (`arguments.py`, `checked_line.py`, `disagreement.py`) is itself checked.
+
+It must find every planted mistake, and no other.
+"""
 
 from dataclasses import dataclass
 from typing import Any

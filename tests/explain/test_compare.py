@@ -1,4 +1,4 @@
-"""Comparing runs: the first node that differs, its part in it, how far; what is no one graph."""
+"""Comparing runs (`gap.py`): the first node that differs, its part in it, how far."""
 
 import numpy as np
 import pytest

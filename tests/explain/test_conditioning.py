@@ -1,4 +1,4 @@
-"""Conditioning: condition numbers by definition, lost digits measured, distances to kinks."""
+"""Conditioning (`amplify.py`, `extended.py`, `near_kinks.py`): by definition, and measured."""
 
 import numpy as np
 import pytest

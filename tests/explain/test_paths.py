@@ -1,4 +1,4 @@
-"""Paths: their sum is the adjoint, their number is exact, the heaviest are the heaviest."""
+"""Paths (`bounds.py`, `flow.py`, `measure.py`, `size.py`): sum, number, which are the heaviest."""
 
 import math
 from functools import reduce

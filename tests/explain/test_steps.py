@@ -1,4 +1,4 @@
-"""Stepping: every order against the run itself, the recursion wrong exactly where it says so."""
+"""Stepping (`numbers.py`): each order against the run, the recursion wrong where it says so."""
 
 import json
 from collections import deque

@@ -14,8 +14,10 @@ PACKAGE = Path(__file__).parents[2] / "src" / "chainrule"
 # The face is `chainrule` itself and its public modules: the rooms to its right are written on it.
 ROOMS = (
     *("errors", "core", "ops", "record", "diff", "explain", "optimise", "lower", "run", "view"),
-    *("face", "learn", "interop", "scale", "cli", "__main__"),
+    *("face", "learn", "interop", "cli", "__main__"),
 )
+# The order inside a room that has rooms of its own.
+INNER_ROOMS = {"lower": ("target", "maths", "values", "build", "tape", "plan", "code", "module")}
 PUBLIC = ("numpy", "tree")
 FREE = ("face", "__main__")  # these may import anything
 
@@ -34,8 +36,8 @@ class Import:
 
 
 @dataclass(frozen=True)
-class Late:
-    """One use of `late(module, attribute)`; the two are None where they are not literal strings."""
+class Lazy:
+    """One use of `lazy_method`; module and attribute are None where they are no literal strings."""
 
     importer: str
     line: int
@@ -43,13 +45,13 @@ class Late:
     attribute: str | None
 
     def __str__(self) -> str:
-        return f"{self.importer}:{self.line} late({self.module}, {self.attribute})"
+        return f"{self.importer}:{self.line} lazy_method({self.module}, {self.attribute})"
 
 
 # ---- the checker --------------------------------------------------------------------------------
 
 
-@cache  # a package has hundreds of files, and every use of `late` is a test
+@cache  # a package has hundreds of files, and every use of `lazy_method` is a test
 def read_modules(package: Path) -> dict[str, ast.Module]:
     """Syntax trees by module name; a folder is named by its `__init__.py`."""
     modules = {}
@@ -74,6 +76,12 @@ def room(module: str) -> str | None:
     if len(parts) == 1 or parts[1] in PUBLIC:
         return "face"
     return parts[1] if parts[1] in ROOMS and parts[1] != "face" else None
+
+
+def inner_room(module: str) -> str | None:
+    """The room inside its room, as `chainrule.lower.plan.fuse` lives in plan."""
+    _, outer, inner, *_ = (*module.split("."), "", "")
+    return inner if inner in INNER_ROOMS.get(outer, ()) else None
 
 
 def statements(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
@@ -143,13 +151,13 @@ def find_imports(package: Path) -> list[Import]:
     return sorted(found, key=lambda each: (each.importer, each.line, each.target))
 
 
-def find_late(package: Path) -> list[Late]:
-    """Every call of `late`."""
+def find_late(package: Path) -> list[Lazy]:
+    """Every call of `lazy_method`."""
     return [
-        Late(module, node.lineno, literal(node.args, 0), literal(node.args, 1))
+        Lazy(module, node.lineno, literal(node.args, 0), literal(node.args, 1))
         for module, tree in read_modules(package).items()
         for node, _ in statements(tree)
-        if isinstance(node, ast.Call) and called_name(node.func) == "late"
+        if isinstance(node, ast.Call) and called_name(node.func) == "lazy_method"
     ]
 
 
@@ -170,14 +178,30 @@ def pointing_right(imports: list[Import]) -> list[Import]:
     return wrong
 
 
+def pointing_right_inside(imports: list[Import], outer: str) -> list[Import]:
+    """The imports inside a room that lead further right there; one for typing counts, too."""
+    order = INNER_ROOMS[outer]
+    wrong = []
+    for each in imports:
+        if room(each.importer) != outer or room(each.target) != outer:
+            continue
+        source, target = inner_room(each.importer), inner_room(each.target)
+        if source is None or target is None or order.index(target) > order.index(source):
+            wrong.append(each)
+    return wrong
+
+
 def find_cycle(imports: list[Import]) -> list[str]:
     """The modules of one import cycle, first one repeated at the end; empty if there is none.
 
     A lazy import counts, but for one in the face: that is how the face loads a room on first use.
+    An import for typing counts inside a room that has rooms of its own.
     """
     sorter: graphlib.TopologicalSorter[str] = graphlib.TopologicalSorter()
     for each in imports:
-        if each.kind == "top" or (each.kind == "lazy" and room(each.importer) not in FREE):
+        outer = room(each.importer)
+        typed = outer in INNER_ROOMS and room(each.target) == outer
+        if each.kind == "top" or typed or (each.kind == "lazy" and outer not in FREE):
             sorter.add(each.importer, each.target)
     try:
         sorter.prepare()
@@ -201,8 +225,8 @@ def names_bound(tree: ast.Module) -> set[str]:
     return bound
 
 
-def broken_late(package: Path) -> list[Late]:
-    """The uses of `late` that name no literal, no module or no name bound in that module."""
+def broken_late(package: Path) -> list[Lazy]:
+    """The uses of `lazy_method` that name no literal, no module or no name bound in that module."""
     trees = read_modules(package)
     return [
         each
@@ -236,12 +260,18 @@ def test_imports_point_left() -> None:
     )
 
 
+@pytest.mark.parametrize("outer", INNER_ROOMS)
+def test_imports_point_left_inside(outer: str) -> None:
+    wrong = pointing_right_inside(find_imports(PACKAGE), outer)
+    assert not wrong, f"imports that point right inside {outer}:\n{lines(wrong)}"
+
+
 def test_no_import_cycle() -> None:
     assert find_cycle(find_imports(PACKAGE)) == []
 
 
 @pytest.mark.parametrize("each", find_late(PACKAGE), ids=str)
-def test_late_resolves(each: Late) -> None:
+def test_late_resolves(each: Lazy) -> None:
     """One case per use, so that `pytest -v` lists the ways of pointing right."""
     assert each not in broken_late(PACKAGE)
 
@@ -308,6 +338,35 @@ def test_import_to_the_left_passes(tmp_path: Path, text: str) -> None:
     assert find_cycle(find_imports(package)) == []
 
 
+@pytest.mark.parametrize(
+    ("importer", "text"),
+    [
+        ("lower__plan", "from chainrule.lower.code import lines"),
+        ("lower__plan", "def f():\n    from . import code"),
+        ("lower__plan", "if TYPE_CHECKING:\n    from chainrule.lower.code import lines"),
+        ("lower__plan", "from chainrule.lower import stray"),
+        ("lower__stray", "from chainrule.lower import values"),
+    ],
+)
+def test_import_to_the_right_inside_is_found(tmp_path: Path, importer: str, text: str) -> None:
+    files = {"lower__values": "", "lower__code": "lines = 1", "lower__stray": ""}
+    package = make_tree(tmp_path, **{**files, importer: text})
+    wrong = pointing_right_inside(find_imports(package), "lower")
+    assert [each.importer for each in wrong] == [f"chainrule.{importer.replace('__', '.')}"]
+
+
+def test_import_to_the_left_inside_passes(tmp_path: Path) -> None:
+    text = "from chainrule.core import node\nfrom chainrule.lower.values import Value"
+    package = make_tree(tmp_path, core__node="", lower__values="Value = 1", lower__code=text)
+    assert pointing_right_inside(find_imports(package), "lower") == []
+
+
+def test_typing_import_makes_a_cycle_inside(tmp_path: Path) -> None:
+    back = "if TYPE_CHECKING:\n    from . import a"
+    package = make_tree(tmp_path, lower__a="from . import b", lower__b=back)
+    assert find_cycle(find_imports(package)) != []
+
+
 def test_kinds_are_told_apart(tmp_path: Path) -> None:
     text = (
         "import chainrule.errors\n"
@@ -371,17 +430,17 @@ def test_typing_import_makes_no_cycle(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("use", "sound"),
     [
-        ('late("chainrule.diff.run", "forward")', True),
-        ('late("chainrule.diff.run", "Run")', True),
-        ('late("chainrule.diff.run", "LIMIT")', True),
-        ('late("chainrule.diff.run", "sqrt")', True),
-        ('descriptors.late("chainrule.diff.run", "forward")', True),
-        ('late("chainrule.diff.run", "backward")', False),
-        ('late("chainrule.diff.run", "inner")', False),
-        ('late("chainrule.diff.gone", "forward")', False),
-        ('late("chainrule.diff.run", NAME)', False),
-        ('late(f"chainrule.diff.{room}", "forward")', False),
-        ('late("chainrule.diff.run")', False),
+        ('lazy_method("chainrule.diff.run", "forward")', True),
+        ('lazy_method("chainrule.diff.run", "Run")', True),
+        ('lazy_method("chainrule.diff.run", "LIMIT")', True),
+        ('lazy_method("chainrule.diff.run", "sqrt")', True),
+        ('descriptors.lazy_method("chainrule.diff.run", "forward")', True),
+        ('lazy_method("chainrule.diff.run", "backward")', False),
+        ('lazy_method("chainrule.diff.run", "inner")', False),
+        ('lazy_method("chainrule.diff.gone", "forward")', False),
+        ('lazy_method("chainrule.diff.run", NAME)', False),
+        ('lazy_method(f"chainrule.diff.{room}", "forward")', False),
+        ('lazy_method("chainrule.diff.run")', False),
     ],
 )
 def test_late_is_checked(tmp_path: Path, use: str, sound: bool) -> None:

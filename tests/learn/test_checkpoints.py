@@ -1,4 +1,4 @@
-"""Checkpoints: saved and loaded to the bit, kept and removed, refused where something is wrong."""
+"""Checkpoints (`saved_tree.py`): saved and loaded to the bit, kept, removed, refused if wrong."""
 
 import json
 import os

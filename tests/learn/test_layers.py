@@ -1,4 +1,7 @@
-"""Layers are their formulas, differentiate, compile without the interpreter, and keep types."""
+"""Layers (also `attention.py`, `convolution.py`, `normalise.py`, `recurrent.py`): their formulas.
+
+They differentiate, compile without the interpreter, and keep types.
+"""
 
 import numpy as np
 import pytest

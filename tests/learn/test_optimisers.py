@@ -103,7 +103,7 @@ def test_compiled_as_interpreted_in_the_types_of_the_parameters(optimiser, dtype
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * 1e-2)
     assert np.asarray(first["step"]).dtype == np.float64
     assert "interpreted" not in fast.report()
-    assert fast.report().count("path") == 1
+    assert fast.report().count("branch") == 1
 
 
 def test_clipping_to_a_value_then_to_a_norm():

@@ -55,7 +55,7 @@ def test_changing_rate_is_recorded_once_and_a_smaller_batch_once_more():
             two, second, same = slow(two, second, x[at], labels[at])
             assert value == pytest.approx(same, rel=1e-12)
     assert step.recordings == 2
-    assert step.report().count("path") == 2
+    assert step.report().count("branch") == 2
     for name in one:
         np.testing.assert_allclose(one[name], two[name], rtol=1e-12)
 

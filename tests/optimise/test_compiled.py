@@ -38,7 +38,7 @@ def test_reassociating_is_asked_for():
     assert "divide" not in loose.ir("graph")
 
 
-def test_each_path_has_its_guards():
+def test_each_branch_has_its_guards():
     def f(x):
         y = x * 1.0
         if np.sum(y) > 0:
@@ -48,7 +48,7 @@ def test_each_path_has_its_guards():
     fast = cr.compile(f)
     for x in (X, -X, X + 1, -X - 1):
         assert np.array_equal(fast(x), f(x))
-    assert fast.report().count(", path ") == 2
+    assert fast.report().count(", branch ") == 2
 
 
 def test_a_guard_of_what_is_only_read():

@@ -274,3 +274,22 @@ def test_golden(name):
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8")
     assert_same_bits(values(graph, x, w), values(recording.graph, x, w))
+
+
+def test_masks_of_what_masks_have_written_to_order_two():
+    """The reverse pass has shapes by masks that are computed after them, unless put in order."""
+    x = np.array([0.287, -1.861, -0.285, -1.513])
+    y = np.array([-0.021, -0.297, -1.292, 1.305])
+
+    def f(x, y):
+        for v in x:
+            last = v
+            x[(x > -1.0413) & (y < 0.63)] = y[0]
+        return np.sum(x * last)
+
+    def slope(x, y):
+        return sum(np.sum(g * np.arange(1.0, 5.0)) for g in cr.grad(f, (0, 1))(x, y))
+
+    second = cr.grad(slope, (0, 1))
+    for found, expected in zip(cr.compile(second)(x, y), second(x, y), strict=True):
+        np.testing.assert_allclose(found, expected)

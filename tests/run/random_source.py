@@ -301,7 +301,9 @@ class Writer:
                 (f"s = s + w[int(abs({self.number(1)}) * 7.13)]", "IndexError"),
                 (f"s = s + 1.0 / int({self.number(1)} * 1.7 + 0.0137)", "ZeroDivisionError"),
                 (
-                    f"K = np.outer(x, x) * 0.3 + {self.number(1)} * np.eye(len(x))\n"
+                    # Neither nearly singular nor by the sign of a zero: rounding would decide.
+                    f"a = np.tanh({self.number(1)}) + 0.001\n"
+                    "    K = np.outer(x, x) * 0.3 + np.copysign(0.2 + a * a, a) * np.eye(len(x))\n"
                     "    s = s + np.tanh(np.linalg.cholesky(K)[1, 1])",
                     "np.linalg.LinAlgError",
                 ),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 
 import numpy as np
+import pytest
 
 import chainrule as cr
 from chainrule.run.branches import (
@@ -183,3 +185,41 @@ def test_an_effect_on_a_rare_branch_spares_the_others(monkeypatch):
     np.testing.assert_array_equal(fast(X), X * 2)
     assert not fast.interpreted
     assert fast.recordings == 1
+
+
+def test_what_python_is_told_is_the_guard_not_the_number():
+    """The truth of a number, and its whole part, are the same for most numbers."""
+
+    def f(x, n):
+        scale = 2.0 if np.sum(x) else 3.0
+        return scale * x * int(n) + math.floor(n) - math.ceil(n) + math.trunc(n)
+
+    fast = cr.compile(f)
+    for k in range(1, 40):
+        x, n = np.array([k, 1.0]), 2.0 + k / 50
+        np.testing.assert_array_equal(fast(x, n), f(x, n))
+    np.testing.assert_array_equal(fast(np.zeros(2), 2.5), f(np.zeros(2), 2.5))
+    np.testing.assert_array_equal(fast(np.ones(2), 3.5), f(np.ones(2), 3.5))
+    (variants,) = fast.variants.values()
+    assert len(variants) == 3
+    assert not fast.interpreted
+
+
+def test_an_op_that_raises_by_rounding_alone_gives_the_plain_result():
+    """The dot product is 0.0 in NumPy and may be -0.0 in machine code; its sign decides here."""
+
+    def f(x, y):
+        return np.linalg.cholesky(np.eye(2) * np.copysign(1.0, x @ y))[0, 0]
+
+    fast = cr.compile(f)
+    x, y = np.array([-1.0, -2.0, -3.0, -4.0]), np.zeros(4, int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for point in ((x, y - 1), (x, y), (-x, y), (x, y + 1)):
+            try:
+                expected = f(*point)
+            except np.linalg.LinAlgError:
+                with pytest.raises(np.linalg.LinAlgError):
+                    fast(*point)
+            else:
+                assert fast(*point) == expected

@@ -54,7 +54,7 @@ class Counted:
 
     @property
     def paths(self):
-        return self.fast.report().count(", path ")
+        return self.fast.report().count(", branch ")
 
     def agrees(self, *args, recordings):
         """This call gives what f gives, and so many recordings have been made by then."""
@@ -92,7 +92,7 @@ def test_transforms(name):
     fast = cr.compile(f)
     for x in (X, X + 0.3, -X):  # the first call records, the second is the first to run only code
         close(fast(x), f(x))
-    assert fast.report().count(", path ") == 1
+    assert fast.report().count(", branch ") == 1
 
 
 def test_a_training_step():
@@ -115,7 +115,7 @@ def test_a_training_step():
         np.testing.assert_allclose(value, expected, rtol=1e-12)
         first = value if first is None else first
     assert value < first / 2
-    assert fast.report().count(", path ") == 1
+    assert fast.report().count(", branch ") == 1
 
 
 # ---- containers, flags, keywords ----------------------------------------------------------------
@@ -868,7 +868,7 @@ def test_an_error_of_the_users_on_a_later_path():
         with pytest.raises(RuntimeError, match="too large"):
             fast(X * 1000)
     close(fast(X), X * 2)
-    assert fast.report().count(", path ") == 1
+    assert fast.report().count(", branch ") == 1
 
 
 def test_a_wrong_call():
@@ -1201,7 +1201,7 @@ def test_threads_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
-    assert fast.report().count(", path ") == 6
+    assert fast.report().count(", branch ") == 6
 
 
 def test_threads_while_something_is_rebound():

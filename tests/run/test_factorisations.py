@@ -332,7 +332,7 @@ def test_the_error_is_the_interpreters(name, stacked, derivative):
         assert found == error_of(cr.trace, f, bad)
         assert "test_factorisations.py:" in found[1]
         np.testing.assert_allclose(fast(good), expected, rtol=1e-11, atol=1e-12)
-    assert fast.report().count(", path ") == 1
+    assert fast.report().count(", branch ") == 1
     assert interpreted(fast) == []
 
 
@@ -361,7 +361,7 @@ def test_a_singular_matrix_that_has_a_derivative():
     fast = cr.compile(f)
     for a in (square(3, 3), SINGULAR, np.zeros((3, 3)), square(3, 3)):
         np.testing.assert_allclose(fast(a), f(a), rtol=1e-11, atol=1e-12)
-    assert fast.report().count(", path ") == 2
+    assert fast.report().count(", branch ") == 2
 
 
 def test_a_matrix_that_only_rounding_makes_singular():

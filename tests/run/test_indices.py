@@ -74,7 +74,7 @@ def test_the_error_is_the_interpreters(name, derivative):
         assert found == error_of(cr.trace, f, X, bad)
         assert "test_indices.py:" in found[1]
         np.testing.assert_allclose(fast(X, GOOD), expected, rtol=1e-12, atol=1e-14)
-    assert fast.report().count(", path ") == 1
+    assert fast.report().count(", branch ") == 1
 
 
 def test_indices_of_a_constant_that_are_out_of_range():

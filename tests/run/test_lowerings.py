@@ -9,6 +9,7 @@ import pytest
 import chainrule as cr
 from chainrule.lower.code import products
 from chainrule.lower.code.matrices import Matrices
+from chainrule.lower.target import host
 from tests.agree.compiled import assert_agrees
 from tests.run.test_whole_networks import (
     assert_compiles,
@@ -36,7 +37,7 @@ SHAPES = ((2000, 30, 20), (20, 3001, 30), (30, 3001, 20), (517, 64, 64), (9, 120
 @pytest.mark.parametrize("turned", ["", "x", "y", "xy"])
 def test_long_and_narrow_products(rows, summed, columns, turned):
     """Asked for in parts, of which the last is shorter; operands may be transposed."""
-    assert rows * summed * columns > products.SMALL
+    assert rows * summed * columns > products.MAX_CALL_SIZE
     x, y = rng.uniform(0.5, 1.5, (rows, summed)), rng.uniform(0.5, 1.5, (summed, columns))
     given = [
         np.ascontiguousarray(a.T) if n in turned else a for n, a in zip("xy", (x, y), strict=True)
@@ -59,7 +60,7 @@ def test_long_and_narrow_products(rows, summed, columns, turned):
     ],
 )
 def test_which_products_are_asked_for_in_parts(sizes, layouts, expected):
-    matrices = Matrices("f32", *sizes, (1, 1), (1, 1), 1)
+    matrices = Matrices(host(), "f32", *sizes, (1, 1), (1, 1), 1)
     assert products._part(matrices, *layouts) == expected
 
 
@@ -113,7 +114,7 @@ def test_what_no_window_reads_is_zero_even_where_weights_are_infinite():
 def test_windows_that_would_fill_the_memory_are_left_to_the_interpreter(monkeypatch):
     from chainrule.lower.values import convolve
 
-    monkeypatch.setattr(convolve, "UNFOLDED", 1000)
+    monkeypatch.setattr(convolve, "MAX_UNFOLDED_BYTES", 1000)
     x, w = rng.normal(size=(2, 3, 9, 9)), rng.normal(size=(4, 3, 3, 3))
     fast = cr.compile(lambda x: cr.conv(x, w))
     np.testing.assert_allclose(fast(x), cr.conv(x, w), rtol=1e-12)
@@ -229,3 +230,17 @@ def test_adjoints_of_parts_are_laid_side_by_side():
     fast = cr.compile(cr.grad(f))
     fast(x)
     assert "into [4, 30]" in fast.report()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("op", [np.maximum, np.minimum, np.fmax, np.fmin])
+def test_shares_of_a_tie_are_machine_code(op, dtype):
+    """Half of the adjoint each, of the type of the result: narrower ones would be interpreted."""
+    x, y = np.array([1.0, 2.0, 3.0], dtype), np.array([1.0, 5.0, 2.0], dtype)
+    gradient = cr.grad(lambda x, y: np.sum(op(x, y) ** 2), (0, 1))
+    fast = cr.compile(gradient)
+    for found, expected in zip(fast(x, y), gradient(x, y), strict=True):
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == dtype
+    ((variant,),) = fast.variants.values()
+    assert variant.run.module.calls == []

@@ -5,7 +5,9 @@ import pytest
 
 import chainrule as cr
 from chainrule.core.containers import flatten
+from chainrule.lower import build
 from chainrule.lower.plan import stream
+from chainrule.lower.target import Target, host
 from chainrule.run.program import Workspace
 from tests.agree.compiled import assert_agrees, program_derivative
 from tests.agree.programs import generate
@@ -31,9 +33,9 @@ def test_compiled_as_interpreted(block):
 
 @pytest.mark.parametrize("block", blocks(0, FEW), ids=named)
 def test_in_the_smallest_tiles(block, monkeypatch):
-    monkeypatch.setattr(stream, "LEAST_ROWS", 2)
-    monkeypatch.setattr(stream, "WORTH", 0)
-    monkeypatch.setattr(stream, "CACHE", 64)
+    monkeypatch.setattr(stream, "MIN_TILE_ROWS", 2)
+    monkeypatch.setattr(stream, "MIN_SAVED_BYTES", 0)
+    monkeypatch.setattr(build, "host", lambda: Target(host().registers, cache_bytes=64))
     assert_compiles(block)
 
 

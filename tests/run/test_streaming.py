@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chainrule as cr
+from chainrule.lower.plan import stream
 
 pytest.importorskip("llvmlite")
 
@@ -46,6 +47,22 @@ def test_gradients_by_tiles(f, rows):
     value, found = fast(*args)
     expected_value, expected = gradient(*args)
     assert module_of(fast).plan.regions, "nothing was streamed, so this tests nothing"
+    np.testing.assert_allclose(value, expected_value, rtol=1e-12)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14 * np.abs(b).max())
+
+
+@pytest.mark.parametrize("f", [network, normalised])
+@pytest.mark.parametrize("rows", [64 * 44 + 1, 64 * 47 + 1, 64 * 48 + 2])
+def test_a_last_tile_of_one_row(f, rows, monkeypatch):
+    """Products along the rows and over them; in every region the last tile has what is left."""
+    monkeypatch.setattr(stream, "_tile", lambda rows, fitting, least: 64)
+    args = data(rows)
+    gradient = cr.value_and_grad(f, (0, 1, 2))
+    fast = cr.compile(gradient)
+    value, found = fast(*args)
+    assert rows % 64 in {r.rows % r.tile for r in module_of(fast).plan.regions}
+    expected_value, expected = gradient(*args)
     np.testing.assert_allclose(value, expected_value, rtol=1e-12)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14 * np.abs(b).max())

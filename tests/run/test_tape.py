@@ -15,9 +15,10 @@ import chainrule as cr
 from chainrule.core.node import Node
 from chainrule.core.op import Partials
 from chainrule.diff import sweep
+from chainrule.lower import build
 from chainrule.lower.plan.fuse import Taped
-from chainrule.lower.tape import code
 from chainrule.lower.tape.tape import Tape
+from chainrule.lower.target import Target, host
 
 pytest.importorskip("llvmlite")
 
@@ -330,7 +331,7 @@ def test_what_is_fetched_ahead_changes_nothing(width, always, monkeypatch):
     x = np.linspace(0.1, 0.9, width)
     both = cr.value_and_grad(wide(5))
     near = cr.compile(both)(x)
-    monkeypatch.setattr(code, "NEAR", 0)
+    monkeypatch.setattr(build, "host", lambda: Target(host().registers, cache_bytes=0))
     fast = cr.compile(both)
     far = fast(x)
     assert "llvm.prefetch" in fast.ir("llvm")

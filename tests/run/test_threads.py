@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import chainrule as cr
+from chainrule.lower import build
 from chainrule.lower.plan import split, stream
+from chainrule.lower.target import Target, host
 from chainrule.run.threads import threads
 from tests.agree.test_random_programs import blocks, named
 from tests.run.test_random_programs import assert_compiles
@@ -66,10 +68,10 @@ def test_the_same_bits_on_any_number_of_threads(f, rows, dtype):
 
 @pytest.mark.parametrize("block", blocks(0, 40), ids=named)
 def test_random_programs_in_the_smallest_chunks(block, monkeypatch):
-    monkeypatch.setattr(split, "CHUNK_SECONDS", 1e-30)
-    monkeypatch.setattr(split, "ADDING_UP", 1e30)
-    monkeypatch.setattr(split, "ROWS", 1)
-    monkeypatch.setattr(stream, "LEAST_ROWS", 1)
+    monkeypatch.setattr(build, "host", lambda: Target(host().registers, chunk_seconds=1e-30))
+    monkeypatch.setattr(split, "MAX_SUMMING_SHARE", 1e30)
+    monkeypatch.setattr(split, "CHUNK_ROW_MULTIPLE", 1)
+    monkeypatch.setattr(stream, "MIN_TILE_ROWS", 1)
     cr.set_threads(3)
     assert_compiles(block)
 

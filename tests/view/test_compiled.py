@@ -56,7 +56,7 @@ def test_each_path_and_what_is_interpreted():
     compiled(np.eye(2))
     compiled(-np.eye(2))
     text = compiled.report()
-    assert text.count(", path ") == 2
+    assert text.count(", branch ") == 2
     assert text.count("  guards      1") == 2
     for op in ("expm", "sort"):
         (line,) = [s for s in text.splitlines() if s.startswith(f"  interpreted {op}")]

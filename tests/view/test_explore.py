@@ -1,4 +1,4 @@
-"""The explorer page from Python: where it is written, what is in it, and what is only text."""
+"""The explorer page (`listing.py`): where it is written, what is in it, and what is only text."""
 
 import json
 import re

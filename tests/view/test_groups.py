@@ -1,4 +1,4 @@
-"""Groups: calls, loops and lines as a tree whose every part is a stretch of the recording."""
+"""Groups (`loops.py`): calls, loops and lines as a tree of stretches of the recording."""
 
 import json
 from time import process_time

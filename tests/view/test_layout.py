@@ -1,4 +1,7 @@
-"""The layout: nothing overlaps, wires are short, straight and seldom cross, in linear time."""
+"""The layout (`layers.py`, `crossings.py`, `straighten.py`): nothing overlaps, wires seldom cross.
+
+Wires are short and straight, and it takes linear time.
+"""
 
 import gc
 import random

@@ -1,4 +1,4 @@
-"""A run that is watched: the same bits as one that is not, little time taken, all of it in data."""
+"""A run that is watched (`training.py`): the same bits, little time taken, all of it in data."""
 
 import json
 import os

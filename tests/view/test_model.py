@@ -1,4 +1,4 @@
-"""The model: every number is the run's own, in columns, as strict JSON, in linear time."""
+"""The model (`flows.py`, `summary.py`): the run's own numbers, as strict JSON, in linear time."""
 
 import json
 from time import process_time

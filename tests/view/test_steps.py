@@ -1,4 +1,4 @@
-"""The steps of a run as sentences: golden texts, names of adjoints, HTML, long runs."""
+"""The steps of a run as sentences (`styled.py`): golden texts, names of adjoints, HTML."""
 
 import numpy as np
 import pytest

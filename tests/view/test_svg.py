@@ -1,4 +1,7 @@
-"""The picture: the run's numbers above and below the wires, and nothing a name could smuggle in."""
+"""The picture (`boxes.py`, `heavy.py`, `theme.py`): the run's numbers above and below the wires.
+
+Nothing that a name could smuggle in is in it.
+"""
 
 import os
 import re

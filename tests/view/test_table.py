@@ -1,4 +1,4 @@
-"""The table of a run: golden texts, labels from the user's own assignments, numbers, gates."""
+"""The table of a run (`gates.py`, `labels.py`, `values.py`): golden texts, labels, numbers."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The timeline and the paths: the words of graph.steps and the numbers of cr.explain, as data."""
+"""The timeline and the paths (`compact.py`): the words of graph.steps and numbers of cr.explain."""
 
 import json
 from itertools import islice

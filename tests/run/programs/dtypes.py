@@ -1,5 +1,7 @@
 """Programs of every type of number, alone and mixed, beside numbers of Python."""
 
+import math
+
 import numpy as np
 
 from tests.run.programs.corpus import function, functions, kw
@@ -54,6 +56,19 @@ for _name in ("float32", "complex64", "float16", ">f4", ">f8", "longdouble"):
             f"{_tag}_beside_int_power": lambda x, n: np.abs(x) ** (n + 1),
         },
     )
+
+# A number of Python's that is the whole result, beside float32 arrays that only decide.
+functions(
+    _beside("float32", 0.5, -0.25, 0.7),
+    grad=False,
+    float32_decides_truth=lambda x, t: t if np.sum(x) else -t,
+    float32_whole_part=lambda x, t: t + int(np.sum(x)),
+    float32_mean_whole_part=lambda x, t: t + int(np.mean(x)),
+    float32_product_whole_part=lambda x, t: np.tanh(t) + int(x @ x),
+    float32_own_whole_part=lambda x, t: np.tanh(t) + int(np.tanh(t)),
+    float32_floor=lambda x, t: t * math.floor(x[0] * 2),
+    float32_index_of_part=lambda x, t: t if int(x[0]) < 1 else x[int(np.mean(x))],
+)
 
 functions(
     _of("longdouble"),

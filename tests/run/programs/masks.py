@@ -287,3 +287,13 @@ def nan_written(x):
 def nan_index_list(x):
     good = [i for i in range(len(x)) if not np.isnan(x[i])]
     return x[good].sum() if good else 0.0
+
+
+@function([0.287, -1.861, -0.285, -1.513], [-0.849, -0.25, -1.775, -1.396], [1.493, 2.2, 0.4, 2.0])
+def written_again_by_masks_of_what_was_written(x):
+    """Each mask depends on what the one before has written; the reverse pass meets them late."""
+    w = x * 1.0
+    y = np.array([-0.021, -0.297, -1.292, 1.305])
+    for v in x:
+        w[(w > -1.0413) & (y < 0.63)] = y[0] * v
+    return w * x

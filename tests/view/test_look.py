@@ -1,12 +1,12 @@
-"""A look at a step: sizes by layer, and the three numbers in which one sees what is wrong."""
+"""A look at a step, and the three numbers (`signs.py`) in which one sees what is wrong."""
 
 import numpy as np
 import pytest
 
 import chainrule as cr
 from chainrule import learn
-from chainrule.explain.look import layer_name, look
-from chainrule.explain.signs import LOOK, SICK, USUAL, findings, signs, stuck
+from chainrule.view.look import layer_name, look
+from chainrule.view.signs import LOOK, SICK, USUAL, findings, signs, stuck
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(32, 6))

@@ -1,4 +1,4 @@
-"""A run that is resumed with another loss, rate or data says so, and goes on only if told to."""
+"""A run that is resumed (`store.py`) with another loss or data says so, and asks to be told to."""
 
 import json
 import os

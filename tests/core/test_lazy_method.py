@@ -1,4 +1,4 @@
-"""late: a method named by a string, imported when first used, and then a method like any other."""
+"""A method named by a string: imported when first used, and then a method like any other."""
 
 import inspect
 import sys
@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 import chainrule as cr
-from chainrule.core.late import late
+from chainrule.core.lazy_method import lazy_method
 
 
 @pytest.fixture
@@ -23,10 +23,10 @@ def elsewhere(monkeypatch):
 def make():
     class Thing:
         name = "thing"
-        described = late("elsewhere", "described")
-        built = late("elsewhere", "built", static=True)
-        missing = late("elsewhere", "missing")
-        nowhere = late("chainrule.no_such_room", "f")
+        described = lazy_method("elsewhere", "described")
+        built = lazy_method("elsewhere", "built", static=True)
+        missing = lazy_method("elsewhere", "missing")
+        nowhere = lazy_method("chainrule.no_such_room", "f")
 
     return Thing
 
@@ -98,4 +98,4 @@ FACE = {
 def test_the_late_methods_of_the_public_types_exist_and_are_described(owner):
     for name in FACE[owner]:
         assert inspect.getdoc(getattr(owner, name)), name
-        assert not isinstance(vars(owner)[name], late), "used once, a method like any other"
+        assert not isinstance(vars(owner)[name], lazy_method), "used once, a method like any other"

@@ -1,4 +1,4 @@
-"""The scikit-learn estimators: what they find, and how they are used with scikit-learn."""
+"""The scikit-learn estimators (`estimator_*.py`): what they find, and how they are used."""
 
 import copy
 import subprocess
@@ -262,9 +262,9 @@ def test_steps_are_compiled_once_for_equal_networks_and_forms(monkeypatch):
     estimator_network.step_of.cache_clear()
     for alpha in (1e-4, 1e-3):
         learn.NeuralClassifier(**QUICK, alpha=alpha, compile=True).fit(X, Y)
-    assert [step.report().count("path") for step in made] == [1]
+    assert [step.report().count("branch") for step in made] == [1]
     learn.NeuralClassifier(**QUICK, compile=True).fit(X[:, :2], Y)
-    assert [step.report().count("path") for step in made] == [1, 1]
+    assert [step.report().count("branch") for step in made] == [1, 1]
     estimator_network.step_of.cache_clear()  # of what was noted here
 
 
