@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core import batching
 from chainrule.core.op import (
     NOT_WRITTEN,
     ZERO,
@@ -59,6 +60,7 @@ def elementwise(
     derivative = partials if partials in (ZERO, NOT_WRITTEN) else Partials(tuple(partials))  # type: ignore[arg-type]
     fields.setdefault("numpy", (forward,) if isinstance(forward, np.ufunc) else ())
     fields.setdefault("picked", LANES)
+    fields.setdefault("batch", batching.LANES)
     fields.setdefault("lower", name)  # where the compiler knows a scalar function of that name
     spec = elementwise_spec(forward)
     return register(Op(name, forward, inputs, derivative, spec, samples, **fields))
