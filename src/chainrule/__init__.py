@@ -15,6 +15,7 @@ from chainrule.diff.custom import Function
 from chainrule.diff.gradient import grad, jvp, value_and_grad, vjp
 from chainrule.diff.jacobian import hessian, hvp, jacobian
 from chainrule.diff.run import Run
+from chainrule.diff.vmap import vmap
 from chainrule.errors import (
     ArgumentError,
     ChainruleError,
@@ -104,6 +105,7 @@ __all__ = [
     "value_and_grad",
     "variable",
     "vjp",
+    "vmap",
 ]
 
 

@@ -28,12 +28,27 @@ Apply = Callable[["Op", Sequence[Any], dict[str, Any]], Any]
 
 
 class Lanes:
-    """An operand that differs by lane: `value` has the lanes along its first axis."""
+    """An operand that differs by lane: `value` has the lanes along its first axis.
+
+    What an op with several results makes is a tuple of such values.
+    """
 
     __slots__ = ("value",)
 
     def __init__(self, value: Any):
         self.value = value
+
+    def __getitem__(self, k: int) -> Any:
+        """The operand in one lane."""
+        value = self.value
+        return tuple(part[k] for part in value) if isinstance(value, tuple) else value[k]
+
+    def picked(self, places: np.ndarray) -> Lanes:
+        """Some of the lanes."""
+        value = self.value
+        if isinstance(value, tuple):
+            return Lanes(tuple(part[places] for part in value))
+        return Lanes(value[places])
 
     def __repr__(self) -> str:
         return f"Lanes({self.value!r})"
@@ -171,16 +186,12 @@ class Prefix:
 def each_lane(call: BatchCall) -> Any:
     """The op lane by lane, and its results stacked: what an op without `batch` comes to."""
     results = [
-        call.apply(call.op, [_lane(a, k) for a in call.args], call.attrs)  # type: ignore[arg-type]
+        call.apply(call.op, [a[k] if type(a) is Lanes else a for a in call.args], call.attrs)  # type: ignore[arg-type]
         for k in range(call.count)
     ]
     if isinstance(results[0], tuple):
         return tuple(np.stack(parts) for parts in zip(*results, strict=True))
     return np.stack(results)
-
-
-def _lane(arg: Any, k: int) -> Any:
-    return arg.value[k] if type(arg) is Lanes else arg
 
 
 def batched(call: BatchCall) -> tuple[Any, bool]:

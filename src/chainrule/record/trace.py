@@ -60,6 +60,13 @@ class Trace:
             passed.append(structure.unflatten(made))
             structures.append(structure)
         self.log = None if self.guarded else CallLog(sys._getframe())
+        outputs, structure = self.called(f, passed, kwargs)
+        return self.graph(f, outputs, tuple(structures), structure)
+
+    def called(
+        self, f: Callable[..., Any], passed: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[list[Node], Structure]:
+        """Call f; the nodes of its results, and the container they came in."""
         try:
             with recording(tracing=self, inside=self.inside, line=None):
                 result = f(*passed, **kwargs)
@@ -72,7 +79,7 @@ class Trace:
             raise DerivativeError(
                 f"the traced function returned {result!r}; it must return numbers or arrays"
             )
-        return self.graph(f, outputs, tuple(structures), structure)
+        return outputs, structure
 
     def leaf_for(self, value: Any, name: str, bare: bool) -> Any:
         """A leaf for a number or an array; anything else (a string, a flag, a size) as it is."""
