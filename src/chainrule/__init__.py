@@ -13,9 +13,7 @@ from chainrule.core.op import OPS
 from chainrule.core.order import topological_sort
 from chainrule.diff.custom import Function
 from chainrule.diff.gradient import grad, jvp, value_and_grad, vjp
-from chainrule.diff.jacobian import hessian, hvp, jacobian
 from chainrule.diff.run import Run
-from chainrule.diff.vmap import vmap
 from chainrule.errors import (
     ArgumentError,
     ChainruleError,
@@ -87,6 +85,8 @@ __all__ = [
     "compile",
     "conditioning",
     "debug",
+    "diag_hessian",
+    "diag_jacobian",
     "diff_runs",
     "explain",
     "find_nonfinite",
@@ -97,12 +97,14 @@ __all__ = [
     "jvp",
     "key",
     "learn",
+    "per_example_grad",
     "set_threads",
     "stop_gradient",
     "topological_sort",
     "trace",
     "tree",
     "value_and_grad",
+    "value_and_jacobian",
     "variable",
     "vjp",
     "vmap",
@@ -116,10 +118,18 @@ LAZY = {  # imported when first asked for
     "compile": "chainrule.run.compiled",
     "conditioning": "chainrule.explain.conditioning",
     "debug": "chainrule.explain.debug",
+    "diag_hessian": "chainrule.diff.jacobian",
+    "diag_jacobian": "chainrule.diff.jacobian",
     "diff_runs": "chainrule.explain.compare",
     "find_nonfinite": "chainrule.explain.nonfinite",
+    "hessian": "chainrule.diff.jacobian",
+    "hvp": "chainrule.diff.jacobian",
+    "jacobian": "chainrule.diff.jacobian",
     "key": "chainrule.ops.random",
+    "per_example_grad": "chainrule.diff.jacobian",
     "set_threads": "chainrule.run.threads",
+    "value_and_jacobian": "chainrule.diff.jacobian",
+    "vmap": "chainrule.diff.vmap",
 }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any
 
@@ -133,6 +133,7 @@ class Batch:
     mapped_leaves: list[bool]
     structure: Structure
     count: int
+    pure: bool = False  # f is ours: it changes nothing and takes nothing from elsewhere
 
     @staticmethod
     def of(f: Callable[..., Any], args: Any, kwargs: dict[str, Any], in_axes: Axes) -> Batch:
@@ -195,7 +196,7 @@ class Batch:
             v[lanes] if m else v for v, m in zip(self.leaves, self.mapped_leaves, strict=True)
         ]
         count = len(range(*lanes.indices(self.count)))
-        return Batch(self.f, leaves, self.mapped_leaves, self.structure, count)
+        return replace(self, leaves=leaves, count=count)
 
     # ---- groups ------------------------------------------------------------------------------
 
@@ -216,7 +217,7 @@ class Batch:
         return _combined(done, self.count)
 
     def _replayed(self, group: Group, report: VmapReport, start: int) -> tuple[Piece, list[Group]]:
-        trace, first = LaneTrace(), int(group.lanes[0])
+        trace, first = LaneTrace(self.pure), int(group.lanes[0])
         inputs, outputs, structure = self._recorded(trace, first, start)
         known: Values = {n: trace.variables.get(n, v) for n, v in trace.values.items()}
         for place, node in inputs.items():
@@ -226,7 +227,7 @@ class Batch:
         raising = "raise" in np.geterr().values()
         with nullcontext() if raising else np.errstate(all="ignore"):
             found = replay.run(group.parted)
-        if len(replay.lanes) > 1 and may_vary(trace, self.f):
+        if not self.pure and len(replay.lanes) > 1 and may_vary(trace, self.f):
             again = LaneTrace()
             self._recorded(again, int(replay.lanes[-1]), start)
             refuse_what_varies(trace, again)
@@ -281,7 +282,7 @@ class Batch:
             np.zeros((1, *v.shape[1:]), v.dtype) if m else v
             for v, m in zip(self.leaves, self.mapped_leaves, strict=True)
         ]
-        one = Batch(self.f, ones, self.mapped_leaves, self.structure, 1).groups(VmapReport(), 0)
+        one = replace(self, leaves=ones, count=1).groups(VmapReport(), 0)
         leaves = [Lanes(v.value[:0]) if type(v) is Lanes else v for v in one.leaves]
         return Piece(np.arange(0), leaves, one.structure)
 
@@ -307,6 +308,14 @@ class in_lane:  # noqa: N801 - a `with` statement reads it as words
             error.args = (f"lane {self.lane} of vmap: {error.args[0]}", *error.args[1:])
         elif isinstance(error, Exception):
             error.add_note(f"in lane {self.lane} of vmap")
+
+
+def sweep(f: Callable[[Any], Any], units: Any, chunk: int | None) -> Any:
+    """f of each row of `units`, for an f of ours, which changes nothing."""
+    return Batch(f, [units], [True], _ONE, len(units), pure=True).mapped(0, chunk, VmapReport())
+
+
+_ONE = flatten(((0,), {}))[1]  # of a call with one argument
 
 
 # ---- the results ---------------------------------------------------------------------------------

@@ -34,8 +34,11 @@ class Read:
 class LaneTrace(GuardedTrace):
     """A trace of one lane.  It knows its own nodes: those of a trace around it are captured."""
 
-    def __init__(self) -> None:
-        super().__init__(holds=lambda array: False)
+    within = True
+
+    def __init__(self, pure: bool = False) -> None:
+        """`pure`: no array is changed while it is recorded."""
+        super().__init__(holds=lambda array: pure)
         self.inside = current.get().inside
         self.events: list[Node | Read] = []
         self.own: set[Node] = set()

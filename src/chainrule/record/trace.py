@@ -36,6 +36,7 @@ class Trace:
 
     inside = True  # as in a differentiated function, what would lose a gradient is refused
     guarded = False  # whether what Python code reads is checked again when the graph runs
+    within = False  # whether nodes of another trace may be met, which are not ours
     sweeps = False  # whether the gradient of a large scalar graph may be one node
 
     def __init__(self, keep: bool = False):
