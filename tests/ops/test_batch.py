@@ -30,7 +30,9 @@ def lanes_of(x: Any) -> Any:
 
 def choices(sample: Sample) -> list[tuple[int, ...]]:
     """Every set of operands that may differ by lane: arrays and numbers, at most three."""
-    places = [i for i, a in enumerate(sample.args) if isinstance(a, (np.ndarray, np.generic, float))]
+    places = [
+        i for i, a in enumerate(sample.args) if isinstance(a, (np.ndarray, np.generic, float))
+    ]
     return [c for n in (1, 2, 3) for c in combinations(places[:4], n)]
 
 

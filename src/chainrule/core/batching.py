@@ -4,6 +4,7 @@
 front, or None where it cannot.  The common kinds:
 
     LANES              elementwise: ranks are aligned behind the axis of lanes
+    SPREAD             every operand is given an axis of lanes: they have one shape
     STACKED            the op takes stacks of its one operand already (matrices, all lanes alike)
     Axes("axis")       an attr names axes of the first operand: they are counted behind the lanes
     Prefix("shape")    an attr is a shape of the operand or the result: lanes go in front
@@ -120,7 +121,13 @@ def stacked(call: BatchCall) -> Any:
     return call.call(call.raw(0))
 
 
+def spread_all(call: BatchCall) -> Any:
+    """An op of operands that must have one shape."""
+    return call.call(*map(call.spread, range(len(call.args))))
+
+
 LANES: Batch = lanewise
+SPREAD: Batch = spread_all
 STACKED: Batch = stacked
 
 
@@ -140,7 +147,7 @@ class Axes:
             return None
         x, axis = call.spread(0), call.attrs[self.name]
         rank = x.ndim - 1
-        if axis is None and self.flat:
+        if self.flat and (axis is None or not rank):
             x, axis = x.reshape((x.shape[0], prod(x.shape[1:]))), 1
         else:
             axis = behind(axis, rank)
@@ -165,7 +172,8 @@ class Prefix:
     name: str
 
     def __call__(self, call: BatchCall) -> Any:
-        return call.call(call.spread(0), **{self.name: (call.count, *call.attrs[self.name])})
+        changed: dict[str, Any] = {self.name: (call.count, *call.attrs[self.name])}
+        return call.call(call.spread(0), **changed)
 
 
 def each_lane(call: BatchCall) -> Any:
