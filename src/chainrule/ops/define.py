@@ -153,7 +153,11 @@ def linear(
 
 def _batch_of(derivative: Derivative, fields: dict[str, Any]) -> batching.Batch | None:
     """How an op works on many lanes at once where its kind tells that it is elementwise."""
-    elementwise = isinstance(derivative, Partials) or fields.get("picked") is LANES
+    elementwise = (
+        isinstance(derivative, Partials)
+        or fields.get("picked") is LANES
+        or (isinstance(derivative, Rules) and derivative.elementwise)
+    )
     return batching.LANES if elementwise else None
 
 
