@@ -124,10 +124,9 @@ class Node:
             self.lasti, self.args, self.watch,
         )  # fmt: skip
 
-    def forget(self) -> None:
-        """Drop what is saved, in a graph that is only run with values of its own."""
-        bare = self.rule is not None and self.rule.bare
-        object.__setattr__(self, "kept", NOTHING if bare else ())
+    def release(self) -> None:
+        """Drop what is saved, when a recording ends; a node of a graph refuses."""
+        self.kept = NOTHING if self.rule is not None and self.rule.bare else ()
 
     def __repr__(self) -> str:
         label = f" {self.name!s}" if self.name is not None else ""
