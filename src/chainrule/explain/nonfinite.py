@@ -24,7 +24,7 @@ from chainrule.explain.origins import examined
 from chainrule.record.state import recording
 from chainrule.record.trace import Trace, trace
 
-FEW = 8  # origins whose cure is looked up
+MAX_CURED_ORIGINS = 8  # origins whose cure is looked up
 NEAR = 4  # steps in which a pattern such as log(sum(exp(x))) is looked for
 
 
@@ -224,7 +224,7 @@ def report(known: Known, name: str, names: Mapping[Node, str] | None = None) -> 
 def _cures(known: Known, events: Sequence[Event]) -> tuple[Cure, ...]:
     """The cures of the first origins, one per op and line: a loop meets the same one many times."""
     origins = {(e.node.code, e.node.lasti, e.role, e.how): e for e in reversed(events) if e.origin}
-    first = list(reversed(origins.values()))[:FEW]
+    first = list(reversed(origins.values()))[:MAX_CURED_ORIGINS]
     found = [cure_for(e, events, _users(known, e.node)) for e in first]
     return tuple(dict.fromkeys(found))
 

@@ -8,7 +8,7 @@ from chainrule.core.node import Node
 from chainrule.optimise.algebra import Found
 from chainrule.optimise.rewrite import Rewrite, Sweep
 
-MOST = 16  # slabs, so that a sum of ever more terms is not looked through again and again
+MAX_SLABS = 16  # slabs, so that a sum of ever more terms is not looked through again and again
 
 
 class Slab(NamedTuple):
@@ -47,7 +47,7 @@ def _slabs(x: Any) -> list[Slab] | None:
     left = [x]
     while left:
         node = left.pop()
-        if not isinstance(node, Node) or node.is_leaf or len(found) > MOST:
+        if not isinstance(node, Node) or node.is_leaf or len(found) > MAX_SLABS:
             return None
         if node.op.name == "add":
             left += node.args  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from chainrule.record.variable import Variable, special_methods, stores_item
 
 DOUBLE = np.dtype(np.float64)
 EXACT_INTEGERS = 2**53
-MOST_CONSTANTS = 1024
+MAX_CONSTANTS = 1024
 
 _constants: dict[float, Any] = {}  # NumPy takes an array in 170 ns less than a Python number
 
@@ -33,7 +33,7 @@ def constant_of(number: float) -> Any:
     """A Python number as the 0-d array that stands for it; zeros and huge ones as they are."""
     if number == 0 or not abs(number) < EXACT_INTEGERS:  # -0.0 equals 0.0, a NaN nothing
         return number
-    if len(_constants) >= MOST_CONSTANTS:
+    if len(_constants) >= MAX_CONSTANTS:
         _constants.clear()
     made = np.array(number, np.float64)
     made.flags.writeable = False

@@ -17,8 +17,8 @@ from chainrule.core.node import Line, Node
 from chainrule.errors import MutationError
 from chainrule.record.state import user_frame
 
-SMALL = 4096  # bytes up to which a copy is cheaper than a hash
-SHORT = 24 << 10  # bytes up to which Python's own hash takes no longer, and needs no LLVM
+COPIED_BYTES = 4096  # bytes up to which a copy is cheaper than a hash
+HASHED_BYTES = 24 << 10  # bytes up to which Python's own hash takes no longer, and needs no LLVM
 
 
 class Whole:
@@ -34,9 +34,9 @@ def fingerprint(array: np.ndarray) -> Any:
     that two fingerprints can be compared whenever they were taken.
     """
     form = array.shape, array.strides, array.dtype
-    if array.nbytes <= SMALL:
+    if array.nbytes <= COPIED_BYTES:
         return array.tobytes(), form
-    if array.nbytes <= SHORT:
+    if array.nbytes <= HASHED_BYTES:
         return hash(array.tobytes()), form
     # In the order in which it lies in memory it is not copied.
     turned = array.T if array.flags.f_contiguous else array

@@ -23,8 +23,8 @@ from chainrule.run.builtin import DEFINITION, builtin, extras, layout_is_known
 from chainrule.run.machine import Machine
 from chainrule.run.threads import parallel
 
-HUGE = 2**22  # bytes of an array from which on NumPy asks for large pages
-SMALL = 2**20  # bytes of an arena that is kept also where the usual call has another
+HUGE_PAGE_BYTES = 2**22  # bytes of an array from which on NumPy asks for large pages
+SMALL_ARENA_BYTES = 2**20  # bytes of an arena that is kept also where the usual call has another
 # A process that is forked has its own; elsewhere than on Unix memory is never shared.
 PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -107,7 +107,7 @@ class Executable:
             space.interpret(call)
             part(space.address)
         space.arrays = []  # they are the caller's, to keep or to drop
-        if self.builtin is None or self.module.memory.arena <= SMALL:
+        if self.builtin is None or self.module.memory.arena <= SMALL_ARENA_BYTES:
             self.free.append(space)
 
 
@@ -117,7 +117,7 @@ def _pages(sure: int, more: int) -> np.ndarray:
     A system hands out pages when they are touched: threads that do not run take none.  But of an
     array of 4 MB NumPy asks for pages of 2 MB each, and one that is touched is taken whole.
     """
-    if sure < HUGE <= sure + more:
+    if sure < HUGE_PAGE_BYTES <= sure + more:
         return np.frombuffer(mmap.mmap(-1, sure + more, **PRIVATE), np.uint8)
     return np.empty(sure + more, np.uint8)
 

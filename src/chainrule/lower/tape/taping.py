@@ -34,12 +34,12 @@ def taped(recording: Recording) -> Recording:
     Raises NotLoweredError where a gradient was recorded as a sweep and no tape can do it.
     """
     graph = recording.graph
-    if len(graph) < sweep.LEAST:
+    if len(graph) < sweep.MIN_NODES:
         return recording
     writer = _Writer(recording)
     writer.walk(dfs_order((*graph.outputs, *(g.node for g in recording.guards)), inputs_of))
     # A gradient that was recorded rule by rule has three nodes for one.
-    if not writer.sweeps and len(writer.kind) < 3 * sweep.LEAST:
+    if not writer.sweeps and len(writer.kind) < 3 * sweep.MIN_NODES:
         return recording
     return writer.recording()
 
