@@ -37,7 +37,7 @@ ELEMENTWISE = [
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every scalar graph becomes a tape, however small."""
-    monkeypatch.setattr(sweep, "LEAST", 0)
+    monkeypatch.setattr(sweep, "MIN_NODES", 0)
 
 
 def tapes(fast: Any) -> list[Tape]:
@@ -249,7 +249,7 @@ def test_the_bits_of_straight_line_code(monkeypatch):
 
     found = []
     for least in (0, 10**9):
-        monkeypatch.setattr(sweep, "LEAST", least)
+        monkeypatch.setattr(sweep, "MIN_NODES", least)
         fast = cr.compile(cr.value_and_grad(f))
         found.append(fast(0.4))
         assert bool(tapes(fast)) == (least == 0)
@@ -292,7 +292,7 @@ def test_random_programs(steps, start):
     both = cr.value_and_grad(f)
     x = np.array(start)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweep, "LEAST", 0)
+        patch.setattr(sweep, "MIN_NODES", 0)
         fast = cr.compile(both)
         found, expected = fast(x), both(x)
     assert tapes(fast)
