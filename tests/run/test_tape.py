@@ -276,7 +276,7 @@ STEPS: tuple[Callable[[Any, Any], Any], ...] = (
     st.lists(st.tuples(st.integers(0, len(STEPS) - 1), st.integers(0), st.integers(0)), min_size=5),
     st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3),
 )
-@example(  # x * x, then on the way back an instruction that is skipped, then x
+@example(  # x * x, then in the reverse pass an instruction that is skipped, then x
     [(9, 0, 0), (0, 0, 3), (3, 0, 0), (9, 5, 0), (0, 0, 0), (3, 0, 0), (0, 0, 0), (3, 0, 8)],
     [1.0, 0.0, 0.0],
 )

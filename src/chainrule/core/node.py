@@ -155,7 +155,7 @@ class Leaf(Node):
     """A node nothing feeds: a variable.  `grad` is filled by `backward()` and by nothing else."""
 
     is_leaf = True
-    live = True  # somebody may still differentiate with respect to it
+    open = True  # somebody may still differentiate with respect to it
     name: Any
     grad: Any
 

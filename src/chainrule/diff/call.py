@@ -63,7 +63,7 @@ class Call:
         finally:
             for v in self.inputs:
                 if v is not None and isinstance(v.node, Leaf):
-                    v.node.live = False  # to any later call these leaves are constants
+                    v.node.open = False  # to any later call these leaves are constants
 
     def set_output(self, output: Any) -> None:
         """Declare which part of the result is differentiated, as a nested container of numbers."""
@@ -86,7 +86,7 @@ class Call:
             self.order = dfs_order(nodes, lambda n: () if n in wrt else n.parents)
         else:
             self.order = order_above(nodes)
-        outside = any(isinstance(n, Leaf) and n.live and n not in wrt for n in self.order)
+        outside = any(isinstance(n, Leaf) and n.open and n not in wrt for n in self.order)
         # A walk on arrays, unless something outside this call could still be differentiated.
         self.recorded = nested or outside or current.get().tracing is not None
         if self.recorded:

@@ -29,7 +29,7 @@ NEAR = 4  # steps in which a pattern such as log(sum(exp(x))) is looked for
 
 
 @dataclass(frozen=True)
-class Result:
+class NonFiniteResult:
     """An output, or the gradient with respect to an input, that is not finite."""
 
     what: str  # "value" or "gradient"
@@ -54,7 +54,7 @@ class NonFinite:
     """
 
     name: str
-    results: tuple[Result, ...]
+    results: tuple[NonFiniteResult, ...]
     events: tuple[Event, ...]
     cures: tuple[Cure, ...] = ()  # the usual cure of each origin, each once
     harmless: tuple[Node, ...] = ()  # values that are not finite, and that no result depends on
@@ -248,10 +248,10 @@ def _light(event: Event) -> Event:
     return replace(event, adjoint=None)
 
 
-def _result(what: str, node: Node, value: Any, name: str) -> Result | None:
+def _result(what: str, node: Node, value: Any, name: str) -> NonFiniteResult | None:
     bad = not_finite(value)
     if not bad.any():
         return None
     index = first_lane(bad)
     number = np.asarray(plain(value))[index]
-    return Result(what, node, name, number, index, int(bad.sum()), bad.size)
+    return NonFiniteResult(what, node, name, number, index, int(bad.sum()), bad.size)

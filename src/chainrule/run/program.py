@@ -17,7 +17,7 @@ from chainrule.lower.build import Program
 from chainrule.lower.module import Module, module_of
 from chainrule.lower.plan.fuse import Called
 from chainrule.lower.plan.memory import ALIGNMENT
-from chainrule.lower.values.array import Call, Constant
+from chainrule.lower.values.array import Constant, OpCall
 from chainrule.run.blas import blas_imports
 from chainrule.run.builtin import DEFINITION, builtin, extras, layout_is_known
 from chainrule.run.machine import Machine
@@ -60,7 +60,7 @@ class Executable:
         self.constants = [np.ascontiguousarray(v.params, v.dtype) for v in memory.constants]
         self.shapes: list[tuple[Shape, Any]] = [(r.shape, r.dtype) for r in program.results]
         given = zip(program.shapes, program.inputs, strict=True)
-        self.forms = [*((shape, v.dtype) for shape, v in given), *self.shapes]
+        self.specs = [*((shape, v.dtype) for shape, v in given), *self.shapes]
         self.free: list[Workspace] = []
         self.builtin: Any = None
         if direct and layout_is_known():
@@ -69,7 +69,7 @@ class Executable:
 
     @property
     def entry(self) -> Any:
-        """The short way in: a function of inputs and outputs; whether it has filled these."""
+        """The fast entry: a function of inputs and outputs; whether it has filled these."""
         return self._filled if self.module.calls and layout_is_known() else self.builtin
 
     def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -82,7 +82,7 @@ class Executable:
         """As the machine code's own entry, of a program with steps that are interpreted."""
         arrays = [np.asarray(a) if type(a) in (float, np.float64) else a for a in given]
         count = len(arrays) - len(self.shapes)
-        for array, (shape, dtype) in zip(arrays, self.forms, strict=True):
+        for array, (shape, dtype) in zip(arrays, self.specs, strict=True):
             if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype:
                 return False
         inputs, outputs = arrays[:count], arrays[count:]
@@ -92,7 +92,7 @@ class Executable:
             return False
         try:
             self._run(inputs, outputs)
-        except ChainruleError:  # it may not be the path; if it is, recording it raises
+        except ChainruleError:  # it may not be the branch; if it is, recording it raises
             return False
         return True
 
@@ -161,7 +161,7 @@ class Workspace:
 
     def interpret(self, step: Called) -> None:
         """Compute an op with its own `forward`."""
-        call: Call = step.value.params
+        call: OpCall = step.value.params
         operands = iter(step.value.args)
         args = []
         for argument in call.arguments:

@@ -12,7 +12,7 @@ import numpy as np
 from chainrule.core.node import Line, Node
 from chainrule.explain.blame import Event, kind_of
 from chainrule.explain.lanes import Operand
-from chainrule.explain.nonfinite import NonFinite, Result, input_name
+from chainrule.explain.nonfinite import NonFinite, NonFiniteResult, input_name
 from chainrule.view.labels import assigned_name, operand_source
 from chainrule.view.styled import Styled, html_of, plain_of, rich_of
 from chainrule.view.values import lane_text, shown
@@ -89,11 +89,11 @@ def _output(report: NonFinite) -> str:
     return f"`{_label(report.outputs[0], {})}`"
 
 
-def _input(result: Result) -> str:
+def _input(result: NonFiniteResult) -> str:
     return f"`{result.name}`" if result.name else "a leaf without a name"
 
 
-def _amount(result: Result) -> str:
+def _amount(result: NonFiniteResult) -> str:
     if result.size == 1:
         return result.kind
     if result.count == result.size:

@@ -18,7 +18,7 @@ from chainrule.core.rule import rule_for
 from chainrule.diff import sweep
 from chainrule.diff.sweep import SWEEP, moves_lanes
 from chainrule.lower.tape.kinds import SLOT_TYPES, Kind
-from chainrule.lower.tape.tape import MAX_KINDS, Result, Sweep, Tape, scheduled
+from chainrule.lower.tape.tape import MAX_KINDS, ReverseSweep, Tape, TapeResult, scheduled
 from chainrule.lower.values.array import TAPE, NotLoweredError
 from chainrule.lower.values.value import DOUBLE
 from chainrule.ops.structure import item
@@ -284,7 +284,7 @@ class _Writer:
         sweeps = []
         for node, i in self.sweeps.items():
             out = found.slot[self.slots[node.args[0]]]  # type: ignore[index]
-            sweeps.append(Sweep(int(out), float(node.attrs["seed"]), found.runs_back(i)))
+            sweeps.append(ReverseSweep(int(out), float(node.attrs["seed"]), found.runs_back(i)))
         return Tape(
             tuple(self.kinds),
             sweeps[0].runs if sweeps else found.runs,  # forward, their flag is not looked at
@@ -294,7 +294,7 @@ class _Writer:
             len(kind) - len(self.preset),
             tuple(sweeps),
             tuple(
-                Result(sweep, found.slot[np.asarray(slots)].reshape(-1), n.shape, n.dtype)
+                TapeResult(sweep, found.slot[np.asarray(slots)].reshape(-1), n.shape, n.dtype)
                 for n, (sweep, slots) in wanted.items()
             ),
         )
