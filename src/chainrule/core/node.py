@@ -38,8 +38,8 @@ class Node:
         "args", "watch",
     )  # fmt: skip
     rule: Rule
-    first: Node | None  # the parents: two, and others
-    second: Node | None
+    first: Any  # the parents: two, or None in their place, and others
+    second: Any
     others: tuple[Node, ...]
     kept: Any  # what is saved: the one value where the rule is `bare`, else a tuple
     attrs: dict[str, Any]
@@ -47,7 +47,7 @@ class Node:
     dtype: np.dtype[Any]
     code: Any  # the user's code object and the instruction in it; or a StoredLine and 0
     lasti: int
-    args: tuple[Any, ...] | None
+    args: Any  # every argument, as a tuple; None where nothing is traced
     watch: Any
 
     def __init__(
@@ -83,7 +83,7 @@ class Node:
     def parents(self) -> tuple[Node, ...]:
         """The nodes a derivative flows to."""
         if self.second is not None:
-            return (self.first, self.second, *self.others)  # type: ignore[arg-type]
+            return (self.first, self.second, *self.others)
         return () if self.first is None else (self.first,)
 
     @property

@@ -80,7 +80,7 @@ class Builder(Indexing):
     def lowered(self, node: Node, known: dict[Node, Any]) -> Any:
         """The array (or the call, of an op with several results) that a node becomes."""
         if node.op.name == "item":
-            call = known[node.args[0]]  # type: ignore[index]
+            call = known[node.args[0]]
             if isinstance(call, tuple):
                 return call[node.attrs["index"]]
             value = Value(

@@ -38,7 +38,7 @@ def _slab(node: Node) -> Slab | None:
             cut.append((axis, start, stop))
     if len(cut) != 1 or cut[0][1] >= cut[0][2]:
         return None
-    return Slab(*cut[0], node.args[0])  # type: ignore[index]
+    return Slab(*cut[0], node.args[0])
 
 
 def _slabs(x: Any) -> list[Slab] | None:
@@ -50,7 +50,7 @@ def _slabs(x: Any) -> list[Slab] | None:
         if not isinstance(node, Node) or node.is_leaf or len(found) > MAX_SLABS:
             return None
         if node.op.name == "add":
-            left += node.args  # type: ignore[arg-type]
+            left += node.args
             continue
         slab = _slab(node) if node.op.name == "embed" else None
         if slab is None:

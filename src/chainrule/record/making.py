@@ -21,21 +21,18 @@ DOUBLE = np.dtype(np.float64)
 
 
 def making(
-    rule: str,
-    first: str,
-    second: str,
-    keeps: Rule,
-    shape: str,
-    indent: int,
-    attrs: str = "NO_ATTRS",
+    rule: str, second: str, keeps: Rule, shape: str, indent: int, attrs: str = "NO_ATTRS"
 ) -> str:
-    """Statements that make `made` of `out` at the line of `frame`; what `keeps` reads is kept."""
+    """Statements that make `made` of `out` at the line of `frame`; what `keeps` reads is kept.
+
+    Its parents are `node` and `second`.
+    """
     kept = "".join(f"{name}, " for name in keeps.saved_names)
     kept = keeps.saved_names[0] if keeps.bare else f"({kept})"
     lines = (  # one by one: a tuple on each side of `=` would be built
         "noted = new(Node)",
         f"noted.rule = {rule}",
-        f"noted.first = {first}",
+        "noted.first = node",
         f"noted.second = {second}",
         "noted.others = ()",
         f"noted.kept = {kept}",
@@ -80,7 +77,7 @@ def apply(variable, frame):
 
 def ufunc_maker(variable: type[Any], ufunc: np.ufunc, rule: Rule) -> Callable[[Any, Any], Any]:
     """A function that applies a ufunc of one argument to a float64 Variable."""
-    text = UFUNC.format(make=making("rule", "node", "None", rule, "node.shape", 4))
+    text = UFUNC.format(make=making("rule", "None", rule, "node.shape", 4))
     return defined(text, "apply", variable, ufunc=ufunc, rule=rule)[0]
 
 
@@ -95,5 +92,5 @@ def item(variable, template, frame):
 
 def item_maker(variable: type[Any], rule: Rule) -> Callable[[Any, Any, Any], Any]:
     """A function that reads a part of a float64 Variable, at an index without arrays."""
-    text = ITEM.format(make=making("rule", "node", "None", rule, "out.shape", 4, attrs="attrs"))
+    text = ITEM.format(make=making("rule", "None", rule, "out.shape", 4, attrs="attrs"))
     return defined(text, "item", variable, rule=rule)[0]

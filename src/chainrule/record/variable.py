@@ -406,10 +406,10 @@ def stores_item(frame: FrameType) -> bool:
     return code[at] in STORE_ITEM
 
 
-def special_methods(**methods: Any) -> None:
-    """Give Variables the methods `__name__` that Python's operators call."""
-    for name, method in methods.items():
-        setattr(Variable, f"__{name}__", method)
+def members(**members: Any) -> None:
+    """Give Variables methods and properties."""
+    for name, member in members.items():
+        setattr(Variable, name, member)
 
 
 def variable(value: Any, name: str | None = None) -> Variable:

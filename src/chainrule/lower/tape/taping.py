@@ -283,7 +283,7 @@ class _Writer:
         found = scheduled(kind, np.array(self.level), back, np.array(self.operands), arity)
         sweeps = []
         for node, i in self.sweeps.items():
-            out = found.slot[self.slots[node.args[0]]]  # type: ignore[index]
+            out = found.slot[self.slots[node.args[0]]]
             sweeps.append(ReverseSweep(int(out), float(node.attrs["seed"]), found.runs_back(i)))
         return Tape(
             tuple(self.kinds),
@@ -308,7 +308,7 @@ class _Writer:
         for node, i in self.sweeps.items():
             walked = np.zeros(len(kind), bool)
             walked[[self.slots[n] for n in node.attrs["_order"] if n.shape == ()]] = True
-            for end in node.args[1:]:  # type: ignore[index]
+            for end in node.args[1:]:
                 walked[self.slots[end]] = False
             back |= walked.astype(np.int32) << i
         for k, made in enumerate(tuple(self.kinds)):
