@@ -12,9 +12,9 @@ from chainrule.core.containers import Structure, flatten
 from chainrule.core.masked import Masked, unmasked
 from chainrule.core.node import Leaf, Node, make_leaf
 from chainrule.core.order import dfs_order, order_above
-from chainrule.diff.backward import own
 from chainrule.diff.forward import forward
 from chainrule.diff.history import on_variables, reverse_or_record
+from chainrule.diff.reverse import own
 from chainrule.errors import ArgumentError, DerivativeError, DetachError, DTypeError
 from chainrule.ops.arithmetic import identity
 from chainrule.ops.joining import refuse_twist
