@@ -140,8 +140,8 @@ def walks(monkeypatch):
         (2, 5, "auto", 0, 2),
         (5, 2, "auto", 2, 0),
         (3, 3, "auto", 3, 0),
-        (5, 2, "forward", 0, 5),
-        (2, 5, "reverse", 5, 0),
+        (5, 2, "forward", 0, 1),  # more than four are one sweep of lanes
+        (2, 5, "reverse", 1, 0),
         (0, 2, "auto", 0, 0),
     ],
 )

@@ -1,4 +1,4 @@
-"""What a function under vmap takes from elsewhere than its arguments must be the same for all lanes.
+"""What a function under vmap takes from elsewhere must be the same for all lanes.
 
 A random number, a clock or a counter would be read once and used by every lane.  So where a
 recording has numbers that stand neither in the code nor in what the code can reach, another lane is
@@ -54,7 +54,7 @@ def reachable(f: Callable[..., Any]) -> Iterator[Any]:
     code, scope = getattr(f, "__code__", None), getattr(f, "__globals__", {})
     if code is None:
         return
-    for cell in f.__closure__ or ():  # type: ignore[attr-defined]
+    for cell in f.__closure__ or ():
         try:
             yield from flatten(cell.cell_contents)[0]
         except ValueError:  # an empty cell

@@ -7,7 +7,7 @@ far, and become a group of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,12 +75,14 @@ class Replay:
 
     def _last_uses(self, start: int) -> dict[int, list[Node]]:
         """Which values nobody needs after which event; `needed` are the nodes to compute."""
-        events, known = self.trace.events, self.known
+        events = self.trace.events
         reads = [e.node for e in events[start:] if type(e) is Read]
-        fallible = [n for n in self.trace.fallible if n not in known]
-        below: Callable[[Node], Iterable[Any]] = lambda n: (  # noqa: E731
-            () if n in known else [a for a in n.args or () if isinstance(a, Node)]
-        )
+        fallible = [n for n in self.trace.fallible if n not in self.known]
+
+        def below(node: Node) -> list[Node]:
+            known = node in self.known
+            return [] if known else [a for a in node.args or () if isinstance(a, Node)]
+
         self.needed = set(dfs_order([*self.outputs, *reads, *fallible], below))
         last: dict[Node, int] = {}
         for i, event in enumerate(events):
@@ -99,13 +101,13 @@ class Replay:
         """The value of a node in every lane; a lane in which it raises goes its own way."""
         self.line = node.code, node.lasti
         while True:
-            args = [self.known[a] if isinstance(a, Node) else a for a in node.args or ()]
+            args = self._operands(at, node)
             if not any(type(a) is Lanes for a in args):
                 return self.apply(node.op, args, node.attrs)
             call = BatchCall(node.op, args, node.attrs, len(self.lanes), node.shape, self.apply)
             try:
                 value, one_by_one = batched(call)
-            except Exception as error:  # noqa: BLE001 - whatever a lane raises alone
+            except Exception as error:
                 stays = np.array([_works(node, args, k) for k in range(len(self.lanes))])
                 stays[0] = True  # it has been recorded
                 if stays.all():
@@ -115,6 +117,9 @@ class Replay:
             if one_by_one:
                 self.looped.setdefault(node.op.name, node.line)
             return Lanes(value)
+
+    def _operands(self, at: int, node: Node) -> list[Any]:
+        return [self.known[a] if isinstance(a, Node) else a for a in node.args or ()]
 
     def apply(self, op: Op, args: Sequence[Any], attrs: Any) -> Any:
         """An op on arrays, computed; or on Variables, recorded at the line of the lane's node."""

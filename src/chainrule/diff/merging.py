@@ -1,9 +1,9 @@
 """Lanes that branch, recorded as one program: every branch on all lanes, and of each lane its own.
 
-While a program is recorded for the compiler, or for the lanes of a vmap around this one, which lane
-goes where must not be fixed.  So a branch is replayed on all lanes, beside it which of them take it,
-and the results are chosen from; what is fixed is that every lane takes one of the branches known.
-Branches share what they have in common, so a loop that ends after other counts costs the longest.
+While a program is recorded for the compiler, or for the lanes of a vmap around this one, which
+lane goes where must not be fixed.  So every branch is replayed on all lanes, beside it which lanes
+take it, and results are chosen by that; what is fixed is that each lane takes one of the branches.
+Branches share what they have in common: a loop with many counts costs as much as the longest.
 
 In lanes that do not take a branch an op may meet anything.  Where that could raise or change a
 shape, its operands are replaced by those of the lane that was recorded.
@@ -86,33 +86,33 @@ class Branch(Replay):
             return  # of plain numbers, which the recording takes as they are
         if at in self.asked or node.op.raises is not True:
             self.outer.refuse(RAISES)
-        args = [self.known[a] if isinstance(a, Node) else a for a in node.args or ()]
+        args = super()._operands(at, node)
         settings = {"op": node.op.name, "settings": node.attrs, "errors": True}
         call = BatchCall(outcome, args, {**outcome.attrs, **settings}, len(stays), (), self.apply)
         self.asked[at] = batched(call)[0] == RETURNED
-        self._protect(node)
 
-    def _applied(self, at: int, node: Node) -> Any:
-        if node.op.by_value is not None or node.op.raises:
-            self.line = node.code, node.lasti
-            self._protect(node)
-        return super()._applied(at, node)
-
-    def _protect(self, node: Node) -> None:
-        """Give the op numbers that it takes in lanes which do not come here."""
-        taken = self.taken
-        for arg in node.args or () if taken is not None else ():
-            if isinstance(arg, Node) and type(self.known[arg]) is Lanes:
-                self.known[arg] = self._harmless(arg, taken)
-
-    def _harmless(self, node: Node, taken: Any) -> Lanes:
-        """The values of a node, those of the recorded lane where a lane goes another way."""
-        values = self.known[node].value
+    def _operands(self, at: int, node: Node) -> list[Any]:
+        """Where an op may raise or change its shape, operands that it takes in all lanes."""
+        operands = super()._operands(at, node)
+        op = node.op
+        minds = op.by_value is not None or op.raises or op.fixed_from is not None  # an index
+        taken = self.taken if minds else None
+        if taken is None:
+            return operands
         known = self.trace.known()
-        if isinstance(values, tuple) or node not in known:
-            return Lanes(values)
-        mask = taken.reshape((len(self.lanes), *(1,) * (values.ndim - 1)))
-        return Lanes(np.where(mask, values, known[node]))
+        return [
+            self._harmless(value, taken, known[a])
+            if type(value) is Lanes and isinstance(a, Node) and a in known
+            else value
+            for a, value in zip(node.args or (), operands, strict=True)
+        ]
+
+    def _harmless(self, lanes: Lanes, taken: Any, alone: Any) -> Lanes:
+        """The values, those of the recorded lane where a lane goes another way."""
+        if isinstance(lanes.value, tuple):
+            return lanes
+        mask = taken.reshape((len(self.lanes), *(1,) * (lanes.value.ndim - 1)))
+        return Lanes(np.where(mask, lanes.value, alone))
 
 
 def common(one: LaneTrace, other: LaneTrace) -> int:
@@ -122,7 +122,9 @@ def common(one: LaneTrace, other: LaneTrace) -> int:
         if isinstance(mine, Read) != isinstance(theirs, Read):
             break
         if isinstance(mine, Read) and isinstance(theirs, Read):
-            if not np.array_equal(mine.value, theirs.value, equal_nan=mine.value.dtype.kind in "fc"):
+            if not np.array_equal(
+                mine.value, theirs.value, equal_nan=mine.value.dtype.kind in "fc"
+            ):
                 break
         elif mine.op is not theirs.op or mine.shape != theirs.shape:  # type: ignore[union-attr]
             break
@@ -135,7 +137,9 @@ def common(one: LaneTrace, other: LaneTrace) -> int:
 _examples: WeakKeyDictionary[Any, dict[Any, list[Example]]] = WeakKeyDictionary()
 
 
-def examples_of(f: Callable[..., Any], leaves: Sequence[Any], mapped: Sequence[bool]) -> list[Example]:
+def examples_of(
+    f: Callable[..., Any], leaves: Sequence[Any], mapped: Sequence[bool]
+) -> list[Example]:
     """The list of lanes kept for this function and these kinds of arguments; it may be added to."""
     code = getattr(f, "__code__", None)
     if code is None:

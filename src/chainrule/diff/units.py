@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.masked import unmasked
+from chainrule.diff.batch import sweep
 from chainrule.diff.call import Call, unit, zeros_like
-from chainrule.diff.vmap import sweep
 from chainrule.ops.indexing import put_index
 from chainrule.record.state import current
 from chainrule.record.variable import Variable
@@ -27,7 +27,8 @@ def forward_is_cheaper(call: Call) -> bool:
     outputs = sum(v.size for v in call.outputs if isinstance(v, Variable))
     if not inputs or not outputs:
         return inputs < outputs
-    return inputs * _touched(call, forward=True) < outputs * _touched(call, forward=False)
+    forward, reverse = _touched(call, forward=True), _touched(call, forward=False)
+    return (inputs * forward, inputs) < (outputs * reverse, outputs)
 
 
 def _touched(call: Call, forward: bool) -> int:
@@ -123,7 +124,7 @@ def _filling(product: Product) -> Callable[[Any], Any]:
 
 def _stacked(rows: Sequence[list[Any]]) -> list[Any]:
     """Rows of separate walks put together; a zero where a row has none but another does."""
-    found = []
+    found: list[Any] = []
     for entries in zip(*rows, strict=True):
         like = next((e for e in entries if e is not None), None)
         if like is None:
