@@ -109,9 +109,9 @@ def _index_of(call: BatchCall, first: int, rank: int) -> _Index:
     arrays = list(call.args[first:])
     if any(type(a) is Lanes for a in arrays):
         template, arrays = _with_positions(call, template, first)
-    sizes = [_common_axes(a) for a in arrays]
-    common = max(sizes)
-    places = [i for i, part in enumerate(template) if isinstance(part, (int, Slot))]
+    common = max(map(_common_axes, arrays), default=0)
+    # Without any array, numbers are no part of an index with arrays.
+    places = [i for i, p in enumerate(template) if arrays and isinstance(p, (int, Slot))] or [0]
     apart = places[-1] - places[0] + 1 > len(places)
     hidden = rank - sum(_axes_used(part, arrays) for part in template)
     return _Index(
