@@ -155,3 +155,24 @@ def test_lanes_within_lanes(name: str) -> None:
                 lane = [first[a], *(v[b] for v in others)] if some else [first[a][b]]
                 for out, wanted in zip(found, case(*lane), strict=True):
                     alike(out[a][b], wanted, str(case.op))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("shared", [True, False])
+def test_rows_that_are_not_used_stay_out_of_the_gradient(shared: bool) -> None:
+    x, w = np.cos(np.arange(60.0)).reshape(5, 4, 3), np.sin(np.arange(6.0)).reshape(3, 2)
+    x[:, 1] = np.nan
+    if not shared:
+        x[3, 2] = np.inf
+
+    def loss(w: Any, x: Any) -> Any:
+        known = np.array([True, False, True, True]) if shared else np.isfinite(x[:, 0])
+        return np.sum(np.where(known[:, None], x @ w, 0.0) ** 2)
+
+    alone = np.stack([cr.grad(loss)(w, row) for row in x])
+    assert np.isfinite(alone).all()
+    np.testing.assert_allclose(cr.vmap(cr.grad(loss), in_axes=(None, 0))(w, x), alone)
+    together = cr.grad(lambda w: np.sum(cr.vmap(loss, in_axes=(None, 0))(w, x)))(w)
+    np.testing.assert_allclose(together, alone.sum(axis=0))
+    second = cr.vmap(cr.grad(lambda x, w: loss(w, x)), in_axes=(0, None))(x, w)
+    np.testing.assert_allclose(second, np.stack([cr.grad(loss, 1)(w, row) for row in x]))
