@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from chainrule import explain, tree
-from chainrule.core.graph import Graph
+from chainrule import explain
 from chainrule.core.op import OPS
-from chainrule.core.order import topological_sort
-from chainrule.diff.custom import Function
-from chainrule.diff.gradient import grad, jvp, value_and_grad, vjp
-from chainrule.diff.run import Run
 from chainrule.errors import (
     ArgumentError,
     ChainruleError,
@@ -44,8 +39,26 @@ from chainrule.ops.structure import stop_gradient
 from chainrule.record import methods as _methods  # noqa: F401 - Variable gets ndarray's methods
 from chainrule.record import operators as _operators  # noqa: F401 - and its operators
 from chainrule.record.protocol import op_of
-from chainrule.record.trace import trace
 from chainrule.record.variable import Variable, variable
+
+if TYPE_CHECKING:  # the rest of the public face is imported when first asked for: see LAZY
+    from chainrule import tree
+    from chainrule.core.graph import Graph
+    from chainrule.core.order import topological_sort
+    from chainrule.diff.custom import Function
+    from chainrule.diff.gradient import grad, jvp, value_and_grad, vjp
+    from chainrule.diff.jacobian import (
+        diag_hessian,
+        diag_jacobian,
+        hessian,
+        hvp,
+        jacobian,
+        per_example_grad,
+        value_and_jacobian,
+    )
+    from chainrule.diff.run import Run
+    from chainrule.diff.vmap import vmap
+    from chainrule.record.trace import trace
 
 __version__ = "0.1.0"
 
@@ -111,9 +124,12 @@ __all__ = [
 ]
 
 
-LAZY = {  # imported when first asked for
+LAZY = {  # where each name lives that is imported when first asked for
     "Explanation": "chainrule.explain.explanation",
+    "Function": "chainrule.diff.custom",
+    "Graph": "chainrule.core.graph",
     "Live": "chainrule.view.live",
+    "Run": "chainrule.diff.run",
     "check_grads": "chainrule.explain.check",
     "compile": "chainrule.run.compiled",
     "conditioning": "chainrule.explain.conditioning",
@@ -122,23 +138,31 @@ LAZY = {  # imported when first asked for
     "diag_jacobian": "chainrule.diff.jacobian",
     "diff_runs": "chainrule.explain.compare",
     "find_nonfinite": "chainrule.explain.nonfinite",
+    "grad": "chainrule.diff.gradient",
     "hessian": "chainrule.diff.jacobian",
     "hvp": "chainrule.diff.jacobian",
     "jacobian": "chainrule.diff.jacobian",
+    "jvp": "chainrule.diff.gradient",
     "key": "chainrule.ops.random",
     "per_example_grad": "chainrule.diff.jacobian",
     "set_threads": "chainrule.run.threads",
+    "topological_sort": "chainrule.core.order",
+    "trace": "chainrule.record.trace",
+    "value_and_grad": "chainrule.diff.gradient",
     "value_and_jacobian": "chainrule.diff.jacobian",
+    "vjp": "chainrule.diff.gradient",
     "vmap": "chainrule.diff.vmap",
 }
+MODULES = ("learn", "tree")
 
 
 def __getattr__(name: str) -> Any:
-    """Names imported late, and every op: `cr.exp`, `cr.softmax`, also under NumPy's name for it."""
-    if name == "learn":
-        return import_module("chainrule.learn")
+    """Lazy names, and every op: `cr.exp`, `cr.softmax`, also under NumPy's name for it."""
+    if name in MODULES:
+        return import_module(f"chainrule.{name}")
     if name in LAZY:
-        return getattr(import_module(LAZY[name]), name)
+        value = globals()[name] = getattr(import_module(LAZY[name]), name)
+        return value
     if name in OPS:
         return OPS[name]
     op = op_of(getattr(numpy, name, None))
@@ -148,4 +172,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *OPS})
+    return sorted({*globals(), *LAZY, *MODULES, *OPS})

@@ -119,7 +119,7 @@ def test_what_is_broken_is_told_in_one_line(tmp_path, run, name, data, says):
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
     from chainrule.cli import files
 
-    monkeypatch.setattr(files, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(files, "MAX_BYTES", 10_000)
     (tmp_path / "a.npz").write_bytes(npz(a=npy(np.zeros(10_000))))
     with pytest.raises(InputError, match=r"unpacks to 80,\d+ bytes; at most 10,000 are read"):
         read_values(str(tmp_path / "a.npz"))

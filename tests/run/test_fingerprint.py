@@ -8,7 +8,7 @@ import pytest
 
 import chainrule as cr
 from chainrule.errors import MutationError
-from chainrule.record.watch import SHORT, SMALL, fingerprint
+from chainrule.record.watch import COPIED_BYTES, HASHED_BYTES, fingerprint
 from chainrule.run import fingerprint as hashing
 
 WORDS = 8192  # 64 KB: the machine code reads them
@@ -97,7 +97,9 @@ def test_small_changes_never_collide(name):
         assert seen.setdefault(fingerprint(other), content) == content
 
 
-@pytest.mark.parametrize("size", [SMALL // 8 + 1, SHORT // 8, SHORT // 8 + 1, WORDS, WORDS + 31])
+@pytest.mark.parametrize(
+    "size", [COPIED_BYTES // 8 + 1, HASHED_BYTES // 8, HASHED_BYTES // 8 + 1, WORDS, WORDS + 31]
+)
 def test_every_place_counts(size):
     """Also in what is left over behind the last whole block."""
     table = np.random.default_rng(3).normal(size=size)

@@ -37,7 +37,7 @@ ELEMENTWISE = [
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every scalar graph becomes a tape, however small."""
-    monkeypatch.setattr(sweep, "LEAST", 0)
+    monkeypatch.setattr(sweep, "MIN_NODES", 0)
 
 
 def tapes(fast: Any) -> list[Tape]:
@@ -249,7 +249,7 @@ def test_the_bits_of_straight_line_code(monkeypatch):
 
     found = []
     for least in (0, 10**9):
-        monkeypatch.setattr(sweep, "LEAST", least)
+        monkeypatch.setattr(sweep, "MIN_NODES", least)
         fast = cr.compile(cr.value_and_grad(f))
         found.append(fast(0.4))
         assert bool(tapes(fast)) == (least == 0)
@@ -276,7 +276,7 @@ STEPS: tuple[Callable[[Any, Any], Any], ...] = (
     st.lists(st.tuples(st.integers(0, len(STEPS) - 1), st.integers(0), st.integers(0)), min_size=5),
     st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3),
 )
-@example(  # x * x, then on the way back an instruction that is skipped, then x
+@example(  # x * x, then in the reverse pass an instruction that is skipped, then x
     [(9, 0, 0), (0, 0, 3), (3, 0, 0), (9, 5, 0), (0, 0, 0), (3, 0, 0), (0, 0, 0), (3, 0, 8)],
     [1.0, 0.0, 0.0],
 )
@@ -292,7 +292,7 @@ def test_random_programs(steps, start):
     both = cr.value_and_grad(f)
     x = np.array(start)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweep, "LEAST", 0)
+        patch.setattr(sweep, "MIN_NODES", 0)
         fast = cr.compile(both)
         found, expected = fast(x), both(x)
     assert tapes(fast)

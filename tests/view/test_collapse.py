@@ -7,7 +7,7 @@ import pytest
 
 import chainrule as cr
 from chainrule.diff.run import recorded_run
-from chainrule.view.collapse import MOST, collapsed
+from chainrule.view.collapse import MAX_GROUPS, collapsed
 from chainrule.view.model import model_of
 from tests.view.gallery import ran
 
@@ -66,9 +66,9 @@ def outer(h, w, n):
 def test_functions_that_call_each_other_many_times_become_one():
     short = collapsed(model_of(recorded_run(outer, 0.5, 0.3, n=3)), "function")
     assert [s for s in short.symbol if s] == ["inner", "+1"] * 3
-    long = collapsed(model_of(recorded_run(outer, 0.5, 0.3, n=MOST)), "function")
+    long = collapsed(model_of(recorded_run(outer, 0.5, 0.3, n=MAX_GROUPS)), "function")
     assert [s for s in long.symbol if s] == ["inner and 1 more"]
-    assert long.count[-1] == 3 * MOST
+    assert long.count[-1] == 3 * MAX_GROUPS
 
 
 def test_many_leaves_become_one_per_argument():

@@ -8,7 +8,7 @@ import pytest
 
 import chainrule as cr
 from chainrule.diff.run import recorded_run
-from chainrule.view.groups import MOST, groups_of
+from chainrule.view.groups import MAX_ITEMS, groups_of
 from chainrule.view.model import model_of
 from tests.view.gallery import PROGRAMS, ran
 
@@ -45,7 +45,7 @@ def check(run):
     for parent, child in graph.edges:
         assert data["rank"][graph.index[parent]] < data["rank"][graph.index[child]]
     assert all(parent < g for g, parent in enumerate(data["parent"]))
-    assert all(things(data, g) <= 2 * MOST for g in range(len(paths)))
+    assert all(things(data, g) <= 2 * MAX_ITEMS for g in range(len(paths)))
     inside = {g: [] for g in range(len(paths))}
     for k, node in enumerate(graph.nodes):
         g = data["of"][k]

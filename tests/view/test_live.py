@@ -146,7 +146,7 @@ def test_what_cannot_be_looked_at_is_trained(always, monkeypatch):
 
 
 def test_many_looks_are_thinned(always, monkeypatch):
-    monkeypatch.setattr(live_module, "MOST", 6)
+    monkeypatch.setattr(live_module, "MAX_LOOKS", 6)
     live = Live()
     run(live)
     assert live.to_data()["looks"] == [1, 5, 9, 12]

@@ -109,7 +109,7 @@ def test_a_deep_network_of_sigmoids_vanishes():
     loss, params = network(cr.expit, depth=12)
     levels, said = judged(seen(loss, params, cr.tree.map(lambda p: p * 1.001, params)))
     assert levels[1] == SICK
-    assert "the gradient vanishes: on its way back it becomes" in said[0]
+    assert "the gradient vanishes: in the reverse pass it becomes" in said[0]
     assert "most of all by expit, test_look.py:" in said[0]
 
 

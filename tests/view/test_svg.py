@@ -17,7 +17,7 @@ import chainrule as cr
 from chainrule.diff.run import recorded_run
 from chainrule.view.boxes import Heat
 from chainrule.view.model import model_of
-from chainrule.view.svg import MANY, MOST, svg_of
+from chainrule.view.svg import MAX_NODES, MAX_NODES_UNGROUPED, svg_of
 from chainrule.view.theme import DARK, LIGHT
 from tests.view.gallery import PROGRAMS, ran
 
@@ -249,14 +249,14 @@ def long_chain(x, n):
 
 
 def test_a_large_graph_is_drawn_as_its_functions():
-    run = recorded_run(long_chain, 2.0, n=MANY + 1).backward()
-    assert f"{MANY + 1:,} nodes 2" in texts(run.to_svg())
-    assert len(texts(run.to_svg(level="node"))) > MANY
+    run = recorded_run(long_chain, 2.0, n=MAX_NODES_UNGROUPED + 1).backward()
+    assert f"{MAX_NODES_UNGROUPED + 1:,} nodes 2" in texts(run.to_svg())
+    assert len(texts(run.to_svg(level="node"))) > MAX_NODES_UNGROUPED
 
 
 @pytest.mark.timeout(60)
 def test_a_very_large_graph_says_what_to_do():
-    run = recorded_run(long_chain, 2.0, n=MOST + 1)
+    run = recorded_run(long_chain, 2.0, n=MAX_NODES + 1)
     assert "20,001 nodes 2" in texts(run._repr_svg_())
     with pytest.raises(cr.ArgumentError, match=r"20,002 nodes .* level='function'"):
         run.to_svg(level="node")

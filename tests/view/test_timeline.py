@@ -8,7 +8,7 @@ import pytest
 
 import chainrule as cr
 from chainrule.diff.run import recorded_run
-from chainrule.view.timeline import BEGINS, FEW, paths, timeline
+from chainrule.view.timeline import BEGINS, MAX_NODES_WRITTEN_OUT, paths, timeline
 from tests.view.gallery import ran
 
 SMALL = ["product", "shared", "two-ways", "gates", "softmax", "trouble"]
@@ -98,9 +98,11 @@ def test_what_is_too_long_says_so(monkeypatch):
             x = x + x
         return x
 
-    monkeypatch.setattr("chainrule.view.timeline.MOST", FEW)
-    run = recorded_run(doubled, 0.0, n=FEW).backward()
-    assert timeline(run) == {"refused": f"{FEW + 1:,} nodes; steps are shown of 2,000 at the most"}
+    monkeypatch.setattr("chainrule.view.timeline.MAX_NODES", MAX_NODES_WRITTEN_OUT)
+    run = recorded_run(doubled, 0.0, n=MAX_NODES_WRITTEN_OUT).backward()
+    assert timeline(run) == {
+        "refused": f"{MAX_NODES_WRITTEN_OUT + 1:,} nodes; steps are shown of 2,000 at the most"
+    }
 
 
 def test_a_recursion_that_never_ends_is_refused():

@@ -168,7 +168,7 @@ def test_what_is_all_open_has_every_node(opened):
 
 @pytest.mark.parametrize("name", ["product", "shared", "two-ways", "gates", "softmax", "lstm"])
 def test_the_sentences_of_a_large_graph_are_those_of_steps(opened, monkeypatch, name):
-    monkeypatch.setattr("chainrule.view.timeline.FEW", 0)
+    monkeypatch.setattr("chainrule.view.timeline.MAX_NODES_WRITTEN_OUT", 0)
     run = ran(name)
     expected = step_texts(run.graph.steps(*[run.value(leaf) for leaf in run.graph.leaves]))
     page = opened(run, "#step=1")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chainrule.view.styled import Styled
 
 EXAMPLE = 'chainrule bench "sum(tanh(A @ x) ** 2)" A=[[1,2],[3,4]] x=[0.1,0.2] --seconds 0.2'
-LEAST = 5  # rounds, however long one takes
+MIN_ROUNDS = 5  # rounds, however long one takes
 BATCH = 1e-3  # seconds one measurement lasts at least
 
 
@@ -75,7 +75,7 @@ def _measured(calls: dict[str, Callable[[], Any]], seconds: float) -> tuple[int,
         counts[name] = max(1, int(BATCH / max(perf_counter() - start, 1e-9)))
     found: dict[str, list[float]] = {name: [] for name in calls}
     end = perf_counter() + seconds
-    while perf_counter() < end or len(found["value"]) < LEAST:
+    while perf_counter() < end or len(found["value"]) < MIN_ROUNDS:
         for name, call in calls.items():
             start = perf_counter()
             for _ in range(counts[name]):

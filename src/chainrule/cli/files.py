@@ -19,7 +19,7 @@ import numpy as np
 
 from chainrule.cli.mistake import InputError
 
-MOST_BYTES = 2**30  # of a file, and of what it unpacks to
+MAX_BYTES = 2**30  # of a file, and of what it unpacks to
 PLACE = re.compile(r"(?P<path>-|.+?\.(?P<kind>json|npy|npz|csv))(?::(?P<key>.+))?", re.I | re.S)
 NUMERIC = "fciub"
 BROKEN = (
@@ -51,21 +51,21 @@ def read_bytes(path: str) -> bytes:
     """The content of a file, or of the standard input for `-`; at most so many bytes."""
     try:
         if path == "-":
-            data = sys.stdin.buffer.read(MOST_BYTES + 1)
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
         else:
             if os.path.isdir(path):
                 raise InputError(f"{path}: a folder, not a file")
             if not stat.S_ISREG(os.stat(path).st_mode):  # to open a pipe is to wait for its writer
                 raise InputError(f"{path}: a pipe or a device, not a file; - reads standard input")
             with open(path, "rb") as file:
-                data = file.read(MOST_BYTES + 1)
+                data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         why = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path}: cannot be read: {why}") from None
-    if len(data) > MOST_BYTES:
-        raise InputError(f"{path}: more than {MOST_BYTES:,} bytes")
+    if len(data) > MAX_BYTES:
+        raise InputError(f"{path}: more than {MAX_BYTES:,} bytes")
     return data
 
 
@@ -135,8 +135,8 @@ def _npz(data: bytes, key: str | None) -> Any:
             missing = "which array? write name=@file.npz:key" if key is None else f"no key {key!r}"
             raise InputError(f"{missing}{_there_are(names)}")
         size = archive.getinfo(names[key]).file_size
-        if size > MOST_BYTES:
-            raise InputError(f"{key} unpacks to {size:,} bytes; at most {MOST_BYTES:,} are read")
+        if size > MAX_BYTES:
+            raise InputError(f"{key} unpacks to {size:,} bytes; at most {MAX_BYTES:,} are read")
         with archive.open(names[key]) as file:
             return _array(file, size)
 

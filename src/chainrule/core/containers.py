@@ -23,7 +23,7 @@ class Opened:
 
     cls: type
     names: Sequence[Any]
-    # How a dict was filled, and with which default: kept for the way back, not part of equality.
+    # How a dict was filled, and with which default: kept for `unflatten`, not part of equality.
     filled: tuple[Any, ...] = field(default=(), compare=False)
     default: Callable[[], Any] | None = field(default=None, compare=False)
 

@@ -38,8 +38,8 @@ class Node:
         "args", "watch",
     )  # fmt: skip
     rule: Rule
-    first: Node | None  # the parents: two, and others
-    second: Node | None
+    first: Any  # the parents: two, or None in their place, and others
+    second: Any
     others: tuple[Node, ...]
     kept: Any  # what is saved: the one value where the rule is `bare`, else a tuple
     attrs: dict[str, Any]
@@ -47,7 +47,7 @@ class Node:
     dtype: np.dtype[Any]
     code: Any  # the user's code object and the instruction in it; or a StoredLine and 0
     lasti: int
-    args: tuple[Any, ...] | None
+    args: Any  # every argument, as a tuple; None where nothing is traced
     watch: Any
 
     def __init__(
@@ -83,7 +83,7 @@ class Node:
     def parents(self) -> tuple[Node, ...]:
         """The nodes a derivative flows to."""
         if self.second is not None:
-            return (self.first, self.second, *self.others)  # type: ignore[arg-type]
+            return (self.first, self.second, *self.others)
         return () if self.first is None else (self.first,)
 
     @property
@@ -124,10 +124,9 @@ class Node:
             self.lasti, self.args, self.watch,
         )  # fmt: skip
 
-    def forget(self) -> None:
-        """Drop what is saved, in a graph that is only run with values of its own."""
-        bare = self.rule is not None and self.rule.bare
-        object.__setattr__(self, "kept", NOTHING if bare else ())
+    def release(self) -> None:
+        """Drop what is saved, when a recording ends; a node of a graph refuses."""
+        self.kept = NOTHING if self.rule is not None and self.rule.bare else ()
 
     def __repr__(self) -> str:
         label = f" {self.name!s}" if self.name is not None else ""
@@ -156,7 +155,7 @@ class Leaf(Node):
     """A node nothing feeds: a variable.  `grad` is filled by `backward()` and by nothing else."""
 
     is_leaf = True
-    live = True  # somebody may still differentiate with respect to it
+    open = True  # somebody may still differentiate with respect to it
     name: Any
     grad: Any
 

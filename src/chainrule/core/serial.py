@@ -26,7 +26,7 @@ from chainrule.core.verify import verify
 from chainrule.errors import ChainruleError, SerialisationError
 
 VERSION = 1
-MOST_AXES = 64  # NumPy's own limit
+MAX_AXES = 64  # NumPy's own limit
 
 
 def to_json(graph: Graph) -> str:
@@ -135,8 +135,8 @@ def _dtype(name: str, several: bool = False) -> np.dtype[Any]:
 
 
 def _shape(sizes: Any) -> tuple[int, ...]:
-    if len(_typed(sizes, list)) > MOST_AXES:
-        raise SerialisationError(f"{len(sizes)} axes are more than the {MOST_AXES} NumPy has")
+    if len(_typed(sizes, list)) > MAX_AXES:
+        raise SerialisationError(f"{len(sizes)} axes are more than the {MAX_AXES} NumPy has")
     if any(_typed(n, int) < 0 for n in sizes):
         raise SerialisationError(f"the shape {sizes} has a negative size")
     return tuple(sizes)

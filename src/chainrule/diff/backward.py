@@ -10,6 +10,7 @@ from chainrule.core.masked import unmasked
 from chainrule.core.node import Leaf
 from chainrule.core.order import order_above
 from chainrule.diff.history import reverse_or_record
+from chainrule.diff.reverse import own
 from chainrule.errors import DerivativeError, ShapeError
 from chainrule.record.state import current
 from chainrule.record.variable import Variable
@@ -59,8 +60,3 @@ def seed_for(y: Variable, seed: Any) -> Any:
     if seed.shape != y.shape:
         raise ShapeError(f"the seed has shape {seed.shape}, the value {y.shape}")
     return seed[()]
-
-
-def own(g: Any) -> Any:
-    """A gradient the caller may keep and write to: never a view, never shared."""
-    return np.array(g) if isinstance(g, np.ndarray) else g

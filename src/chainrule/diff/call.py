@@ -12,9 +12,9 @@ from chainrule.core.containers import Structure, flatten
 from chainrule.core.masked import Masked, unmasked
 from chainrule.core.node import Leaf, Node, make_leaf
 from chainrule.core.order import dfs_order, order_above
-from chainrule.diff.backward import own
 from chainrule.diff.forward import forward
 from chainrule.diff.history import on_variables, reverse_or_record
+from chainrule.diff.reverse import own
 from chainrule.errors import ArgumentError, DerivativeError, DetachError, DTypeError
 from chainrule.ops.arithmetic import identity
 from chainrule.ops.joining import refuse_twist
@@ -63,7 +63,7 @@ class Call:
         finally:
             for v in self.inputs:
                 if v is not None and isinstance(v.node, Leaf):
-                    v.node.live = False  # to any later call these leaves are constants
+                    v.node.open = False  # to any later call these leaves are constants
 
     def set_output(self, output: Any) -> None:
         """Declare which part of the result is differentiated, as a nested container of numbers."""
@@ -86,7 +86,7 @@ class Call:
             self.order = dfs_order(nodes, lambda n: () if n in wrt else n.parents)
         else:
             self.order = order_above(nodes)
-        outside = any(isinstance(n, Leaf) and n.live and n not in wrt for n in self.order)
+        outside = any(isinstance(n, Leaf) and n.open and n not in wrt for n in self.order)
         # A walk on arrays, unless something outside this call could still be differentiated.
         self.recorded = nested or outside or current.get().tracing is not None
         if self.recorded:

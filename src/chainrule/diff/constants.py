@@ -66,6 +66,8 @@ def reachable(f: Callable[..., Any]) -> Iterator[Any]:
 
 def may_vary(trace: LaneTrace, f: Callable[..., Any]) -> bool:
     """Whether a recording has constants of which it is not known where they are from."""
+    if trace.merges:
+        return False
     known: set[int] | None = None
     for event in trace.events:
         if isinstance(event, Read):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.containers import flatten
-from chainrule.diff.backward import own
 from chainrule.diff.call import Call, positions, zeros_like
+from chainrule.diff.reverse import own
 from chainrule.errors import ArgumentError, DerivativeError, DTypeError, ShapeError
 from chainrule.record.recorder import as_operand
 from chainrule.record.variable import Variable

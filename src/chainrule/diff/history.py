@@ -21,7 +21,6 @@ from chainrule.diff.reverse import (
     reverse_masked,
     summed,
 )
-from chainrule.diff.sweep import can_sweep, drops_masks, swept
 from chainrule.errors import NeedsHistoryError
 from chainrule.record.state import current, recording
 from chainrule.record.variable import Variable
@@ -77,6 +76,8 @@ def _reverse_guarded(
 
     Whether one does is read here, so it is a guard of what is compiled.
     """
+    from chainrule.diff.sweep import can_sweep, drops_masks, swept  # for the compiler alone
+
     if last and can_sweep(order, seeds):
         adjoints, dropped = swept(order, seeds, wanted), drops_masks(order)
     else:

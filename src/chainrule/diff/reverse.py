@@ -134,6 +134,11 @@ def _pulled(g: Any, node: Node) -> Sequence[Any]:
     return node.rule.pull(g, node)
 
 
+def own(g: Any) -> Any:
+    """A gradient the caller may keep and write to: never a view, never shared."""
+    return np.array(g) if isinstance(g, np.ndarray) else g
+
+
 def fit(c: Any, parent: Any) -> Any:
     """A contribution in the parent's own shape and dtype: undo broadcasting and promotion."""
     if c.shape == parent.shape and c.dtype is parent.dtype:

@@ -29,7 +29,7 @@ from chainrule.record.variable import Variable, leaf
 # From so many scalar nodes on, a tape.  Straight-line code of them takes about 2 ms per node to
 # compile, a tape half a second whatever its length; and from here on it is as fast: within a tenth
 # on a chain, in which each node waits for the one before, and up to twice as fast on a wide graph.
-LEAST = 300
+MIN_NODES = 300
 DOUBLE = np.dtype(np.float64)
 
 
@@ -56,7 +56,7 @@ def moves_lanes(op: Op) -> bool:
 
 def can_sweep(order: Sequence[Node], seeds: Adjoints) -> bool:
     """Whether all that is walked are numbers, and machine code has their operations."""
-    if len(order) < LEAST or len(seeds) != 1:
+    if len(order) < MIN_NODES or len(seeds) != 1:
         return False
     ((out, seed),) = seeds.items()
     if isinstance(seed, (Variable, Masked)) or out.shape != () or out.dtype != DOUBLE:

@@ -23,6 +23,7 @@ from chainrule.core.rule import rule_for
 from chainrule.core.slot import Slot
 from chainrule.diff.constants import may_vary, refuse_what_varies
 from chainrule.diff.lanes import Group, Replay, Values
+from chainrule.diff.merging import TOO_MANY, Branch, Merger, chosen, examples_of
 from chainrule.errors import ArgumentError, ChainruleError, ShapeError
 from chainrule.ops.indexing import gather
 from chainrule.ops.structure import constant
@@ -204,6 +205,9 @@ class Batch:
         """Lanes that branch alike are computed at once."""
         if self.count == 0:
             return self._of_no_lanes()
+        outer = current.get().tracing
+        if outer is not None and outer.guarded:
+            return self._merged(outer, report)
         pending = [Group(np.arange(self.count))]
         done: list[Piece] = []
         while pending:
@@ -218,7 +222,8 @@ class Batch:
 
     def _replayed(self, group: Group, report: VmapReport, start: int) -> tuple[Piece, list[Group]]:
         trace, first = LaneTrace(self.pure), int(group.lanes[0])
-        inputs, outputs, structure = self._recorded(trace, first, start)
+        with in_lane(first + start):
+            inputs, outputs, structure = self._recorded(trace, self._example(first))
         known: Values = {n: trace.variables.get(n, v) for n, v in trace.values.items()}
         for place, node in inputs.items():
             lanes = Lanes(self.leaves[place])
@@ -229,29 +234,73 @@ class Batch:
             found = replay.run(group.parted)
         if not self.pure and len(replay.lanes) > 1 and may_vary(trace, self.f):
             again = LaneTrace()
-            self._recorded(again, int(replay.lanes[-1]), start)
+            self._recorded(again, self._example(int(replay.lanes[-1])))
             refuse_what_varies(trace, again)
         line = "" if group.parted is None else str(line_at(*group.parted.line))
         report.groups.append((len(replay.lanes), line))
         return Piece(replay.lanes, found, structure), replay.left
 
+    def _merged(self, outer: Any, report: VmapReport) -> Piece:
+        """All branches as one program, for a trace that holds for other lanes than these."""
+        plain = [m and not isinstance(v, Variable) for v, m in self._pairs()]
+        leaves = [
+            outer.as_variables([v])[0] if p else v for v, p in zip(self.leaves, plain, strict=True)
+        ]
+        merger = Merger(leaves, self.mapped_leaves, self.count, outer, self._recorded, report.looped)
+        examples = [] if self.pure else examples_of(self.f, self.leaves, self.mapped_leaves)
+        for k in merger.lanes():
+            if len(merger.branches) == MAX_GROUPS:
+                outer.refuse(TOO_MANY)
+            with in_lane(k):
+                merger.add(self._example(k))
+            if len(merger.branches) > 1 and len(examples) < MAX_GROUPS:
+                examples.append(self._example(k))
+        for example in examples:
+            if len(merger.branches) < MAX_GROUPS and merger.branches[0].asked:
+                merger.add(example)
+        merger.covered()
+        if not self.pure:
+            self._refuse_what_varies(merger.branches[0])
+        report.groups += [(self.count, "")] * len(merger.branches)
+        first = merger.branches[0]
+        assert first.structure is not None
+        for k, branch in enumerate(merger.branches):
+            assert branch.structure is not None
+            _same_structure(first.structure, branch.structure, 0, k)
+        return Piece(np.arange(self.count), chosen(merger.branches), first.structure)
+
+    def _refuse_what_varies(self, branch: Branch) -> None:
+        """Compare the constants of the first lane of a branch with those of another lane."""
+        taken = branch.taken
+        lanes = np.flatnonzero(np.ones(self.count, bool) if taken is None else _value(taken))
+        if len(lanes) > 1 and may_vary(branch.trace, self.f):
+            again = LaneTrace(pure=True)
+            self._recorded(again, self._example(int(lanes[-1])))
+            refuse_what_varies(branch.trace, again)
+
+    def _pairs(self) -> Iterator[tuple[Any, bool]]:
+        return zip(self.leaves, self.mapped_leaves, strict=True)
+
+    def _example(self, k: int) -> list[Any]:
+        """The leaves as lane k has them: plain numbers where lanes differ."""
+        return [_value(v)[k] if m else v for v, m in self._pairs()]
+
     def _recorded(
-        self, trace: LaneTrace, k: int, start: int
+        self, trace: LaneTrace, example: list[Any]
     ) -> tuple[dict[int, Node], list[Node], Structure]:
-        """Record lane k; the leaves by place, the nodes of the results and their container."""
+        """Record one lane; its inputs by place, the nodes of the results and their container."""
         inputs: dict[int, Node] = {}
-        given = list(self.leaves)
-        for place, (value, mapped) in enumerate(zip(given, self.mapped_leaves, strict=True)):
+        given = list(example)
+        for place, (value, mapped) in enumerate(zip(example, self.mapped_leaves, strict=True)):
             if mapped:
-                made = trace.lane_input(_value(value)[k])
+                made = trace.lane_input(value)
                 inputs[place] = made.node
                 given[place] = Variable(made._value, made.node)  # f may assign to its own
-            elif type(value) is np.ndarray and value.flags.writeable:
+            elif type(value) is np.ndarray and value.flags.writeable and not trace.holds(value):
                 given[place] = value.view()
                 given[place].flags.writeable = False  # what one lane writes, all others would see
         args, kwargs = self.structure.unflatten(given)
-        with in_lane(k + start, self.count):
-            outputs, structure = trace.record_lane(self.f, args, kwargs)
+        outputs, structure = trace.record_lane(self.f, args, kwargs)
         return inputs, outputs, structure
 
     def _alone(self, pending: Sequence[Group], report: VmapReport) -> Iterator[Piece]:
@@ -267,12 +316,9 @@ class Batch:
             stacklevel=5,
         )
         for k in map(int, lanes):
-            given = [
-                _as_lane(v[k]) if m else v
-                for v, m in zip(self.leaves, self.mapped_leaves, strict=True)
-            ]
+            given = [_as_lane(v[k]) if m else v for v, m in self._pairs()]
             args, kwargs = self.structure.unflatten(given)
-            with in_lane(k, self.count):
+            with in_lane(k):
                 found, structure = flatten(self.f(*args, **kwargs))
             yield Piece(np.array([k]), [Lanes(_of_lane(v)) for v in found], structure)
 
@@ -297,8 +343,8 @@ class Batch:
 class in_lane:  # noqa: N801 - a `with` statement reads it as words
     """Errors of f say in which lane they were raised."""
 
-    def __init__(self, lane: int, count: int):
-        self.lane, self.count = lane, count
+    def __init__(self, lane: int):
+        self.lane = lane
 
     def __enter__(self) -> None:
         pass

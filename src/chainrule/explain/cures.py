@@ -16,7 +16,7 @@ from chainrule.core.node import Node
 from chainrule.explain.blame import Event
 from chainrule.explain.origins import fits_double, leaves_of, lineage, same_place
 
-MANY = 8  # turns of a line on its own results that are a loop
+LOOP_TURNS = 8  # turns of a line on its own results that are a loop
 
 
 class Case:
@@ -97,11 +97,11 @@ class Case:
         """Whether its line ran again and again on its own results, as in a loop."""
         node: Node | None = self.event.node
         turns = 0
-        while node is not None and turns < MANY:
+        while node is not None and turns < LOOP_TURNS:
             above = [p for p in node.parents if p.rule is not None]
             same = next((n for n in lineage(above) if same_place(n, self.event.node)), None)
             node, turns = same, turns + 1
-        return turns >= MANY
+        return turns >= LOOP_TURNS
 
     @property
     def at_exponent(self) -> bool:

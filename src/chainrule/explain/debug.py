@@ -19,7 +19,7 @@ from chainrule.diff.reverse import Adjoints
 from chainrule.errors import ChainruleError, NonFiniteGradient
 from chainrule.explain.blame import Event, every_adjoint
 from chainrule.explain.lanes import Operand, all_known, first_lane, not_finite
-from chainrule.explain.nonfinite import NonFinite, Result, input_name, report
+from chainrule.explain.nonfinite import NonFinite, NonFiniteResult, input_name, report
 from chainrule.explain.origins import examined
 from chainrule.record.state import State, current, recording
 from chainrule.record.trace import parameter_names
@@ -265,5 +265,7 @@ def _of_tangents(known: Recorded, name: str, tangents: Mapping[Node, Any]) -> No
             event = replace(examined(event, known), how="overflow" if np.isinf(number) else "")
         events.append(event)
         if node in known.seeded:
-            results.append(Result("tangent", node, name, number, index, int(bad.sum()), bad.size))
+            results.append(
+                NonFiniteResult("tangent", node, name, number, index, int(bad.sum()), bad.size)
+            )
     return NonFinite(name, tuple(results), tuple(events))

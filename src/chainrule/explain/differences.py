@@ -17,7 +17,7 @@ SMALLEST = 5e-324  # the distance of the smallest numbers
 NEARBY = 24  # points around a kink at which slopes are taken
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5)
 FINER = (1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
-MANY = tuple(10.0**-k for k in range(1, 15))  # steps of the careful difference
+CAREFUL_STEPS = tuple(10.0**-k for k in range(1, 15))  # steps of the careful difference
 EPSILON = float(np.finfo(np.float64).eps)
 FLOOR = 1e-8  # a slope below this part of |f| is zero as far as choosing among steps goes
 
@@ -110,7 +110,7 @@ def careful(
     where a coarser difference contradicts the finer ones.  `size` is that of the point, whose own
     rounding makes each step longer or shorter; `floor` is noise that is known to be there.
     """
-    steps = sorted({s * by for by in {scale, tiny} if by for s in MANY}, reverse=True)
+    steps = sorted({s * by for by in {scale, tiny} if by for s in CAREFUL_STEPS}, reverse=True)
     rows = []
     before = None
     for h in steps:

@@ -24,12 +24,12 @@ from chainrule.explain.origins import examined
 from chainrule.record.state import recording
 from chainrule.record.trace import Trace, trace
 
-FEW = 8  # origins whose cure is looked up
+MAX_CURED_ORIGINS = 8  # origins whose cure is looked up
 NEAR = 4  # steps in which a pattern such as log(sum(exp(x))) is looked for
 
 
 @dataclass(frozen=True)
-class Result:
+class NonFiniteResult:
     """An output, or the gradient with respect to an input, that is not finite."""
 
     what: str  # "value" or "gradient"
@@ -54,7 +54,7 @@ class NonFinite:
     """
 
     name: str
-    results: tuple[Result, ...]
+    results: tuple[NonFiniteResult, ...]
     events: tuple[Event, ...]
     cures: tuple[Cure, ...] = ()  # the usual cure of each origin, each once
     harmless: tuple[Node, ...] = ()  # values that are not finite, and that no result depends on
@@ -224,7 +224,7 @@ def report(known: Known, name: str, names: Mapping[Node, str] | None = None) -> 
 def _cures(known: Known, events: Sequence[Event]) -> tuple[Cure, ...]:
     """The cures of the first origins, one per op and line: a loop meets the same one many times."""
     origins = {(e.node.code, e.node.lasti, e.role, e.how): e for e in reversed(events) if e.origin}
-    first = list(reversed(origins.values()))[:FEW]
+    first = list(reversed(origins.values()))[:MAX_CURED_ORIGINS]
     found = [cure_for(e, events, _users(known, e.node)) for e in first]
     return tuple(dict.fromkeys(found))
 
@@ -248,10 +248,10 @@ def _light(event: Event) -> Event:
     return replace(event, adjoint=None)
 
 
-def _result(what: str, node: Node, value: Any, name: str) -> Result | None:
+def _result(what: str, node: Node, value: Any, name: str) -> NonFiniteResult | None:
     bad = not_finite(value)
     if not bad.any():
         return None
     index = first_lane(bad)
     number = np.asarray(plain(value))[index]
-    return Result(what, node, name, number, index, int(bad.sum()), bad.size)
+    return NonFiniteResult(what, node, name, number, index, int(bad.sum()), bad.size)

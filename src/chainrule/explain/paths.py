@@ -33,7 +33,7 @@ from chainrule.explain.size import norm
 
 TRIED = 4  # candidates per path asked for, where their order is an estimate
 PULLS = 10_000  # derivatives of single edges that computing those candidates may take
-MANY = 10**6
+MAX_PATHS = 10**6
 LARGEST_JACOBIAN = 10**8  # entries
 
 
@@ -288,7 +288,7 @@ def _prove(
         return False
     weights = sorted((d.weight for d in drafts.values()), reverse=True)[:top]
     walk.pulls = 0
-    for edges in heaviest(flow.first, flow.tail, bounds, flow.dead, MANY):
+    for edges in heaviest(flow.first, flow.tail, bounds, flow.dead, MAX_PATHS):
         most = math.prod(bounds[e] for e in edges) * SLACK
         if not top or (len(weights) == top and most <= weights[-1]):
             return True

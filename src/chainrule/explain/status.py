@@ -102,20 +102,20 @@ def _walk(run: Run) -> _Found:
         if child.rule is None:
             continue
         g = adjoints.get(child)
-        live = g is not None and not (type(g) is Masked and is_dead(g))
+        arrives = g is not None and not (type(g) is Masked and is_dead(g))
         if g is not None:
             kink = found.kinks.get(child)
             if child.op.kinks is not None and run.kink_matters(child):
                 kink = child
             if kink is not None:
                 found.kinks.update((a, kink) for a in child.args or () if isinstance(a, Node))
-        if live or child in found.cuts:
-            _mark_cuts(child, live, adjoints, found.cuts)
+        if arrives or child in found.cuts:
+            _mark_cuts(child, arrives, adjoints, found.cuts)
     return found
 
 
 def _mark_cuts(
-    child: Node, live: bool, adjoints: dict[Node, Any], cuts: dict[Node, tuple[Node, Node]]
+    child: Node, arrives: bool, adjoints: dict[Node, Any], cuts: dict[Node, tuple[Node, Node]]
 ) -> None:
     """Where the path of each parent without a derivative ends: here, or further on."""
     for parent in child.args or ():
@@ -124,7 +124,7 @@ def _mark_cuts(
         g = adjoints.get(parent)
         if g is not None and type(g) is not Masked:
             continue  # alive
-        here = live or (child.dtype.kind in "biu" and parent.dtype.kind in "fc")
+        here = arrives or (child.dtype.kind in "biu" and parent.dtype.kind in "fc")
         cuts.setdefault(parent, (parent, child) if here else cuts[child])
 
 

@@ -27,7 +27,7 @@ from chainrule.explain.numbers import as_json
 
 Order = Literal["sorted", "data-driven", "recursive"]
 ORDERS = ("sorted", "data-driven", "recursive")
-LIMIT = 1_000_000  # visits of a recursion
+MAX_VISITS = 1_000_000  # visits of a recursion
 COUNTED = 10**18  # up to which visits are counted exactly
 JSON_SIZE = 64  # numbers of an array that a step as JSON spells out
 
@@ -211,7 +211,7 @@ class Steps(Iterator[Step]):
 
 
 def steps(
-    graph: Graph, *values: Any, order: Order = "sorted", seed: Any = None, limit: int = LIMIT
+    graph: Graph, *values: Any, order: Order = "sorted", seed: Any = None, limit: int = MAX_VISITS
 ) -> Steps:
     """Every step of a forward and a backward pass at these values, as an iterator of `Step`.
 

@@ -22,14 +22,14 @@ from chainrule.learn.data import Data
 from chainrule.learn.files import regular
 
 IDX_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
-MOST = 2**33  # bytes that a compressed file may grow to, unless the caller allows more
+MAX_BYTES = 2**33  # bytes that a compressed file may grow to, unless the caller allows more
 CHUNK = 2**20
 
 
 # ---- IDX ----------------------------------------------------------------------------------------
 
 
-def load_idx(path: str | Path, most: int = MOST) -> np.ndarray:
+def load_idx(path: str | Path, most: int = MAX_BYTES) -> np.ndarray:
     """The array of an IDX file, as `train-images-idx3-ubyte`, also compressed as `.gz`."""
     path = regular(path)
     with path.open("rb") as raw:
@@ -84,7 +84,7 @@ def load_npy(path: str | Path, mapped: bool = False) -> np.ndarray:
     return _numpy_load(path, str(path), "r" if mapped else None)
 
 
-def load_npz(path: str | Path, most: int = MOST) -> dict[str, np.ndarray]:
+def load_npz(path: str | Path, most: int = MAX_BYTES) -> dict[str, np.ndarray]:
     """The arrays of an NPZ file by name; together they may take at most so many bytes."""
     path = regular(path)
     try:

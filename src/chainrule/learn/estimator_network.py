@@ -87,9 +87,9 @@ class Settings(NamedTuple):
 
 @lru_cache(maxsize=64)
 def step_of(
-    network: Network, optimiser: str, rate: float, compile: bool, *form: Any
+    network: Network, optimiser: str, rate: float, compile: bool, *signature: Any
 ) -> Callable[..., Any]:
-    """The step of training; kept, so that a grid search compiles once for each form of a batch."""
+    """The step of training; kept, so that a grid search compiles once per signature of a batch."""
     return make_step(network.loss, OPTIMISERS[optimiser](rate), compile=compile)
 
 
@@ -113,8 +113,8 @@ def epochs(
     A step writes into the memory of what it was given: copy what is to be kept.
     """
     dtype = examples.weights.dtype.type
-    form = settings.size, examples.x.shape[1:], examples.targets.shape[1:], dtype.__name__
-    step = step_of(network, settings.optimiser, settings.rate, settings.compile, *form)
+    signature = settings.size, examples.x.shape[1:], examples.targets.shape[1:], dtype.__name__
+    step = step_of(network, settings.optimiser, settings.rate, settings.compile, *signature)
     count = len(examples.weights)
     decay = dtype(settings.alpha / 2)
     while True:

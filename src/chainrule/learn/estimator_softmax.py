@@ -202,10 +202,10 @@ def _loss(theta: Any, data: Any, weights: Any, known: Any, penalty: Any) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _compiled(*form: Any) -> Any:
-    """The loss of arrays of one form with its gradient; kept, so that a grid search compiles once.
+def _compiled(*signature: Any) -> Any:
+    """The loss with its gradient; kept, so that a grid search compiles once per signature.
 
-    One for each form: a function that met as many as there are data sets would say so.
+    One function for each: one that met as many as there are data sets would say so.
     """
     return compile(value_and_grad(_loss))
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-MOST = 500  # texts of one value; a loss has some ten
+MAX_TEXTS = 500  # texts of one value; a loss has some ten
 LONGEST = 80
 ROWS, NUMBERS = 64, 1024  # of an array that are looked at: so many rows, so many numbers of each
 PYTHON = "Python {}.{}".format(*sys.version_info)
@@ -34,7 +34,7 @@ def told(value: Any, name: str) -> dict[str, str]:
     found: dict[str, str] = {}
     seen: dict[int, Any] = {}  # kept, so that no other value gets the id
     waiting = deque([(name, value)])
-    while waiting and len(found) < MOST:
+    while waiting and len(found) < MAX_TEXTS:
         path, value = waiting.popleft()
         if id(value) in seen:
             continue

@@ -17,7 +17,7 @@ import numpy as np
 from chainrule.errors import ArgumentError, CheckpointError, UnsupportedError
 from chainrule.tree import Opened, Structure, flatten
 
-MOST_AXES = 64  # NumPy's own limit
+MAX_AXES = 64  # NumPy's own limit
 LONGEST_PATHS = 10**6  # steps in the paths of all leaves: a small hostile file could have 10⁹
 DTYPES = frozenset(
     (
@@ -143,7 +143,7 @@ def _decoded(held: Any) -> Opened | None:
 
 def _spec(held: Any) -> tuple[np.dtype, tuple[int, ...]]:
     match held:
-        case [str(name), list(shape)] if name in DTYPES and len(shape) <= MOST_AXES:
+        case [str(name), list(shape)] if name in DTYPES and len(shape) <= MAX_AXES:
             if all(type(size) is int and 0 <= size < 2**62 for size in shape):
                 return np.dtype(name), tuple(shape)
     raise CheckpointError(f"{repr(held)[:80]} is not the type and shape of an array")

@@ -17,7 +17,7 @@ from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
 from chainrule.core.spec import Shape
 from chainrule.lower.target import Target, host
-from chainrule.lower.values.array import TAPE, Array, Call, Constant, NotLoweredError, dims_of
+from chainrule.lower.values.array import TAPE, Array, Constant, NotLoweredError, OpCall, dims_of
 from chainrule.lower.values.cuts import Cut, cuts, other_operand
 from chainrule.lower.values.indices import Indexing
 from chainrule.lower.values.value import KNOWN, Value, pointwise
@@ -80,7 +80,7 @@ class Builder(Indexing):
     def lowered(self, node: Node, known: dict[Node, Any]) -> Any:
         """The array (or the call, of an op with several results) that a node becomes."""
         if node.op.name == "item":
-            call = known[node.args[0]]  # type: ignore[index]
+            call = known[node.args[0]]
             if isinstance(call, tuple):
                 return call[node.attrs["index"]]
             value = Value(
@@ -137,7 +137,7 @@ class Builder(Indexing):
         call.line = node.line
         call.name = node.op.name
         # How the interpreter is called: shapes of the operands, constants in their places.
-        call.params = Call(node, [a.shape if isinstance(a, Array) else Constant(a) for a in args])
+        call.params = OpCall(node, [a.shape if isinstance(a, Array) else Constant(a) for a in args])
         return call if node.dtype == object else Array(call, node.shape)
 
     def any_rare(self, found: Mapping[Value, Cut]) -> list[Array]:

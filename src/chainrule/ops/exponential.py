@@ -11,7 +11,7 @@ from chainrule.core.op import Op, Sample, sample
 from chainrule.errors import DTypeError
 from chainrule.ops.cures import EXP_OVERFLOW, PROBABILITY_EDGE
 from chainrule.ops.define import composite, elementwise
-from chainrule.ops.factors import is_recorded, live
+from chainrule.ops.factors import is_recorded, where_alive
 from chainrule.ops.samples import (
     draw,
     holomorphic,
@@ -360,7 +360,7 @@ def _weighted_log(b: Any, x: Any, y: Any, log: str, harmless: int) -> Any:
 def _ratio(x: Any, y: Any) -> Any:
     """x / y, structurally zero where both are 0 (where only x is, 1 / y is still its slope)."""
     dead = np.logical_and(np.equal(x, 0), np.equal(y, 0))
-    return live(np.where(dead, 0, x / np.where(dead, 1, y)), np.logical_not(dead))
+    return where_alive(np.where(dead, 0, x / np.where(dead, 1, y)), np.logical_not(dead))
 
 
 def _zero_weight(y: float) -> Any:

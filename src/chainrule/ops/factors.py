@@ -27,7 +27,7 @@ class LiveFactor:
         return within(incoming * self.value, self.alive)
 
 
-def live(value: Any, alive: Any) -> Any:
+def where_alive(value: Any, alive: Any) -> Any:
     """The factor `value` in the lanes `alive`; a complex one keeps its zeros as numbers."""
     return value if value.dtype.kind == "c" else LiveFactor(value, plain(alive))
 

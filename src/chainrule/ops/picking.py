@@ -90,7 +90,7 @@ def _gather_axis(node: Node) -> int | None:
     mask = _gather_mask(node)
     if mask is None or picked_operands(node):
         return UNKNOWN
-    return _axis_read(node.attrs["template"], mask, node.args[0].ndim)  # type: ignore[index]
+    return _axis_read(node.attrs["template"], mask, node.args[0].ndim)
 
 
 def _gather_whole(b: Any, node: Node, x: Any, mask: Any, *more: Any) -> Any:
@@ -328,7 +328,7 @@ UNIT_VECTOR = OnPicked(_row_axis, _unit_whole)
 
 
 def _product_axis(node: Node) -> int | None:
-    x, y = (a.shape for a in node.args)  # type: ignore[union-attr]
+    x, y = (a.shape for a in node.args)
     on = [type(s) is Picked for s in (x, y)]
     if all(on) and len(x) == len(y) == 1:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.ops.windows import MOST_TAPS, Window, inner, places
+from chainrule.ops.windows import MAX_TAPS, Window, inner, places
 
 
 def _taps(b: Any, x: Any, windows: Sequence[Window], positions: Sequence[int], fill: Any) -> Any:
@@ -19,7 +19,7 @@ def _taps(b: Any, x: Any, windows: Sequence[Window], positions: Sequence[int], f
 
 
 def _few(windows: Sequence[Window]) -> bool:
-    return prod(w.size for w in windows) <= MOST_TAPS
+    return prod(w.size for w in windows) <= MAX_TAPS
 
 
 def combined_lowered(

@@ -32,7 +32,7 @@ from chainrule.ops.reductions import (
 from chainrule.ops.statistics import mean
 from chainrule.ops.writing import put_along_axis
 
-FEW = 8  # up to so many ranks, partitioning is faster than sorting
+FEW_RANKS = 8  # up to so many ranks, partitioning is faster than sorting
 
 
 # -- the k-th smallest -------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def _order_statistic(x: Any, k: Any, skip_nan: bool = False) -> Any:
     ranks = np.unique(k)
     if ranks.size and not -x.shape[-1] <= ranks[0] <= ranks[-1] < x.shape[-1]:
         raise OutOfRangeError(f"there is no rank {ranks[-1]} among {x.shape[-1]} elements")
-    few = 0 < ranks.size <= FEW and x.size
+    few = 0 < ranks.size <= FEW_RANKS and x.size
     ordered = np.partition(x, ranks, axis=-1) if few else np.sort(x, axis=-1)
     out = np.take_along_axis(ordered, k, axis=-1)
     return out if skip_nan else np.where(_holds_nan(x), np.nan, out)

@@ -11,7 +11,7 @@ from chainrule.core.cure import Cure
 from chainrule.core.masked import plain
 from chainrule.core.op import Op, Sample, sample
 from chainrule.ops.define import composite, elementwise
-from chainrule.ops.factors import is_recorded, live
+from chainrule.ops.factors import is_recorded, where_alive
 from chainrule.ops.hyperbolic import one_minus_square, sech_squared
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw, holomorphic, pairs, point_pairs, points, reals, within
@@ -102,7 +102,7 @@ def _over(part: Any, distance: Any, power: int) -> Any:
     origin = np.equal(distance, 0)
     safe = np.where(origin, 1, distance)
     quotient = part / safe if power == 1 else part / safe / safe  # the square might overflow
-    return live(np.where(origin, 0, quotient), np.logical_not(origin))
+    return where_alive(np.where(origin, 0, quotient), np.logical_not(origin))
 
 
 def _at_origin(x: Any, y: Any) -> Any:
@@ -138,7 +138,7 @@ def _over_hypot(b: Any, x: Any, y: Any, which: int, power: int) -> Any:
 
 
 def _off_origin(value: Any, x: Any, y: Any) -> Any:
-    return live(value, np.logical_not(_at_origin(plain(x), plain(y))))
+    return where_alive(value, np.logical_not(_at_origin(plain(x), plain(y))))
 
 
 def _distance(x: Any, y: Any) -> Any:
@@ -207,7 +207,7 @@ inversion = elementwise(
 def _hypot_slope(x: Any, y: Any, out: Any, which: int) -> Any:
     """x / out or y / out, by an op of its own where it may be differentiated again."""
     if is_recorded(x) or is_recorded(y):
-        return live(direction(x, y, which=which), np.not_equal(plain(out), 0))
+        return where_alive(direction(x, y, which=which), np.not_equal(plain(out), 0))
     return _over((x, y)[which], out, 1)
 
 

@@ -18,7 +18,7 @@ from chainrule.errors import ArgumentError
 from chainrule.ops.define import linear
 from chainrule.ops.samples import draw
 
-MOST_TAPS = 128  # of windows that machine code goes through one by one
+MAX_TAPS = 128  # of windows that machine code goes through one by one
 Sizes = int | Sequence[int]
 Padding = Sizes | Sequence[Sequence[int]] | str
 
@@ -174,7 +174,7 @@ def _sliding_lowered(b: Any, x: Any, window_shape: Any, axis: Any) -> Any:
 def _overlap_lowered(b: Any, y: Any, shape: Sequence[int], axis: Any) -> Any:
     rank = len(shape)
     taps = y.shape[rank:]
-    if prod(taps) > MOST_TAPS:
+    if prod(taps) > MAX_TAPS:
         return None
     axes = range(rank) if axis is None else normalize_axis_tuple(axis, rank, None, True)
     pieces = []

@@ -28,7 +28,7 @@ def argument_of(x: Any, op: str) -> Any:
     """The first argument of x where x is a node of this op; None elsewhere."""
     if not isinstance(x, Node) or x.is_leaf or x.rule.op.name != op:
         return None
-    return x.args[0]  # type: ignore[index]
+    return x.args[0]
 
 
 def is_number(number: Any, value: float) -> bool:
@@ -42,7 +42,7 @@ def either_way(apply: Callable[[Sweep, Node, Any, Any], Found]) -> Callable[[Swe
     """A rewrite of x∘y that also holds for y∘x."""
 
     def both(sweep: Sweep, node: Node) -> Found:
-        x, y = node.args  # type: ignore[misc]
+        x, y = node.args
         found = apply(sweep, node, x, y)
         return found if found is not None else apply(sweep, node, y, x)
 
@@ -65,7 +65,7 @@ def _times_minus_one(sweep: Sweep, node: Node, x: Any, one: Any) -> Found:
 
 
 def _divided_by_one(sweep: Sweep, node: Node) -> Found:
-    x, one = node.args  # type: ignore[misc]
+    x, one = node.args
     exact = fits(x, node) and node.dtype.kind == "f"
     return x if exact and is_number(sweep.number(one), 1) else None
 
@@ -79,20 +79,20 @@ def _plus_nothing(sweep: Sweep, node: Node, x: Any, zero: Any) -> Found:
 
 
 def _minus_zero(sweep: Sweep, node: Node) -> Found:
-    x, zero = node.args  # type: ignore[misc]
+    x, zero = node.args
     exact = fits(x, node) and node.dtype.kind in "fiu"
     return x if exact and is_number(sweep.number(zero), 0.0) else None
 
 
 def _first_power(sweep: Sweep, node: Node) -> Found:
-    x, exponent = node.args  # type: ignore[misc]
+    x, exponent = node.args
     exact = fits(x, node) and node.dtype.kind == "f"
     return x if exact and type(exponent) in (int, float) and exponent == 1 else None
 
 
 def _squared(sweep: Sweep, node: Node) -> Found:
     """As NumPy itself does, of arrays; of a number it asks the C library's pow."""
-    x, exponent = node.args  # type: ignore[misc]
+    x, exponent = node.args
     exact = fits(x, node) and node.dtype.kind == "f" and node.ndim > 0
     if exact and type(exponent) in (int, float) and exponent == 2:
         return sweep.made("square", (x,), node)
@@ -101,7 +101,7 @@ def _squared(sweep: Sweep, node: Node) -> Found:
 
 def _divided_by_power_of_two(sweep: Sweep, node: Node) -> Found:
     """Both are the number nearest to the same real one, if 2⁻ᵏ is a number of the dtype."""
-    x, divisor = node.args  # type: ignore[misc]
+    x, divisor = node.args
     number = sweep.number(divisor)
     if not fits(x, node) or node.dtype.kind != "f" or number is None or not _is_real(number):
         return None
@@ -121,7 +121,7 @@ def _is_real(number: Any) -> bool:
 
 
 def _twice_negated(sweep: Sweep, node: Node) -> Found:
-    return argument_of(node.args[0], "negative")  # type: ignore[index]
+    return argument_of(node.args[0], "negative")
 
 
 def _plus_negated(sweep: Sweep, node: Node, x: Any, y: Any) -> Found:
@@ -130,13 +130,13 @@ def _plus_negated(sweep: Sweep, node: Node, x: Any, y: Any) -> Found:
 
 
 def _minus_negated(sweep: Sweep, node: Node) -> Found:
-    x, y = node.args  # type: ignore[misc]
+    x, y = node.args
     b = argument_of(y, "negative")
     return None if b is None else sweep.made("add", (x, b), node)
 
 
 def _both_negated(sweep: Sweep, node: Node) -> Found:
-    a, b = (argument_of(x, "negative") for x in node.args)  # type: ignore[union-attr]
+    a, b = (argument_of(x, "negative") for x in node.args)
     if a is None or b is None or node.dtype.kind != "f":
         return None
     return sweep.made(node.op, (a, b), node)
@@ -155,7 +155,7 @@ def _sign_into_number(sweep: Sweep, node: Node) -> Found:
 
 def _negated_product(sweep: Sweep, node: Node) -> Found:
     """-(c * x), also -(x / c) and -(c / x): the sign goes to the number."""
-    inner = node.args[0]  # type: ignore[index]
+    inner = node.args[0]
     args = list(inner.args)
     for i, x in enumerate(args):
         number = _negated(x)
@@ -173,7 +173,7 @@ def _negated(number: Any) -> Any:
 
 
 def _even(sweep: Sweep, node: Node) -> Found:
-    x = argument_of(node.args[0], "negative")  # type: ignore[index]
+    x = argument_of(node.args[0], "negative")
     return None if x is None or node.dtype.kind != "f" else sweep.made(node.op, (x,), node)
 
 
@@ -181,7 +181,7 @@ def _even(sweep: Sweep, node: Node) -> Found:
 
 
 def _itself(sweep: Sweep, node: Node) -> Found:
-    x = node.args[0]  # type: ignore[index]
+    x = node.args[0]
     if node.op.name in SAME_OF_REALS and node.dtype.kind == "c":
         return None
     return x if fits(x, node) else None

@@ -18,7 +18,7 @@ AND, OR, NOT = (
 
 
 def _known_choice(sweep: Sweep, node: Node) -> Found:
-    condition, x, y = node.args  # type: ignore[misc]
+    condition, x, y = node.args
     truth = sweep.number(condition)
     if truth is None:
         return None
@@ -34,12 +34,12 @@ def _known_choice(sweep: Sweep, node: Node) -> Found:
 
 
 def _no_choice(sweep: Sweep, node: Node) -> Found:
-    _, x, y = node.args  # type: ignore[misc]
+    _, x, y = node.args
     return x if x is y and fits(x, node) else None
 
 
 def _choice_of_not(sweep: Sweep, node: Node) -> Found:
-    condition, x, y = node.args  # type: ignore[misc]
+    condition, x, y = node.args
     for op in NOT:
         other = argument_of(condition, op)
         if other is not None and other.dtype == bool:
@@ -49,7 +49,7 @@ def _choice_of_not(sweep: Sweep, node: Node) -> Found:
 
 def _unless_zero(sweep: Sweep, node: Node) -> Found:
     """Only -0.0 is changed, and it is by adding 0.0 too."""
-    condition, x, zero = node.args  # type: ignore[misc]
+    condition, x, zero = node.args
     if argument_of(condition, "not_equal") is not x or not fits(x, node) or node.dtype.kind != "f":
         return None
     if is_number(sweep.number(condition.args[1]), 0.0) and is_number(sweep.number(zero), 0.0):
@@ -82,7 +82,7 @@ def _truth(sweep: Sweep, x: Any) -> bool | None:
 
 def _not_not(sweep: Sweep, node: Node) -> Found:
     for op in NOT:
-        x = argument_of(node.args[0], op)  # type: ignore[index]
+        x = argument_of(node.args[0], op)
         if x is not None and fits(x, node) and node.dtype == bool:
             return x
     return None

@@ -17,7 +17,7 @@ from chainrule.core.replay import computed
 from chainrule.core.spec import Spec
 from chainrule.optimise.rewrite import ARRAY, Rewrite, Sweep, is_elementwise, is_ours
 
-LARGE = 2**16  # bytes: what is no larger may be made of anything
+MAX_FOLDED_BYTES = 2**16  # bytes: what is no larger may be made of anything
 
 
 def _folded(sweep: Sweep, node: Node) -> Node | None:
@@ -36,7 +36,7 @@ def _folded(sweep: Sweep, node: Node) -> Node | None:
         if one is not None and one.dtype == node.dtype:
             return sweep.constant(np.broadcast_to(one, node.shape))
     size = sum(np.asarray(v).nbytes for v in values)
-    if node.size * node.dtype.itemsize > max(size, LARGE):
+    if node.size * node.dtype.itemsize > max(size, MAX_FOLDED_BYTES):
         return None
     value = _computed(node, values)
     return None if value is None else sweep.constant(value)

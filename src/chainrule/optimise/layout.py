@@ -23,7 +23,7 @@ def axes_of(node: Node) -> tuple[int, ...]:
 
 
 def _same_view(sweep: Sweep, node: Node) -> Found:
-    x = node.args[0]  # type: ignore[index]
+    x = node.args[0]
     if not fits(x, node):
         return None
     if node.op.name == "transpose" and axes_of(node) != tuple(range(node.ndim)):
@@ -32,7 +32,7 @@ def _same_view(sweep: Sweep, node: Node) -> Found:
 
 
 def _reshape_twice(sweep: Sweep, node: Node) -> Found:
-    inner = node.args[0]  # type: ignore[index]
+    inner = node.args[0]
     x = argument_of(inner, "reshape")
     if not isinstance(x, Node) or node.attrs["order"] != "C" or inner.attrs["order"] != "C":
         return None
@@ -40,14 +40,14 @@ def _reshape_twice(sweep: Sweep, node: Node) -> Found:
 
 
 def _broadcast_twice(sweep: Sweep, node: Node) -> Found:
-    x = argument_of(node.args[0], "broadcast_to")  # type: ignore[index]
+    x = argument_of(node.args[0], "broadcast_to")
     if not isinstance(x, Node):
         return None
     return sweep.made("broadcast_to", (x,), node, {"shape": node.shape})
 
 
 def _transpose_twice(sweep: Sweep, node: Node) -> Found:
-    inner = node.args[0]  # type: ignore[index]
+    inner = node.args[0]
     x = argument_of(inner, "transpose")
     if not isinstance(x, Node):
         return None
@@ -95,14 +95,14 @@ def is_plain_sum(x: Any) -> bool:
     """Whether this is a sum of everything along its axes, in the dtype of its terms."""
     if not isinstance(x, Node) or x.is_leaf or x.op.name != "sum":
         return False
-    summed = x.args[0]  # type: ignore[index]
+    summed = x.args[0]
     plain = x.attrs["initial"] is None and x.attrs["where"] is True
     return plain and isinstance(summed, Node) and summed.dtype == x.dtype
 
 
 def _kept_axes(sweep: Sweep, node: Node) -> Found:
     """A sum seen with the axes it lost is a sum that keeps them."""
-    inner = node.args[0]  # type: ignore[index]
+    inner = node.args[0]
     if not is_plain_sum(inner) or inner.attrs["keepdims"] or node.attrs["order"] != "C":
         return None
     x, axis = inner.args[0], inner.attrs["axis"]
@@ -113,7 +113,7 @@ def _kept_axes(sweep: Sweep, node: Node) -> Found:
 
 
 def _sum_of_one(sweep: Sweep, node: Node) -> Found:
-    x = node.args[0]  # type: ignore[index]
+    x = node.args[0]
     if not is_plain_sum(node) or x.size != node.size or x.size == 0:
         return None
     return sweep.made("reshape", (x,), node, {"shape": node.shape})

@@ -8,7 +8,7 @@ from chainrule.core.node import Node
 from chainrule.optimise.algebra import Found
 from chainrule.optimise.rewrite import Rewrite, Sweep
 
-MOST = 16  # slabs, so that a sum of ever more terms is not looked through again and again
+MAX_SLABS = 16  # slabs, so that a sum of ever more terms is not looked through again and again
 
 
 class Slab(NamedTuple):
@@ -38,7 +38,7 @@ def _slab(node: Node) -> Slab | None:
             cut.append((axis, start, stop))
     if len(cut) != 1 or cut[0][1] >= cut[0][2]:
         return None
-    return Slab(*cut[0], node.args[0])  # type: ignore[index]
+    return Slab(*cut[0], node.args[0])
 
 
 def _slabs(x: Any) -> list[Slab] | None:
@@ -47,10 +47,10 @@ def _slabs(x: Any) -> list[Slab] | None:
     left = [x]
     while left:
         node = left.pop()
-        if not isinstance(node, Node) or node.is_leaf or len(found) > MOST:
+        if not isinstance(node, Node) or node.is_leaf or len(found) > MAX_SLABS:
             return None
         if node.op.name == "add":
-            left += node.args  # type: ignore[arg-type]
+            left += node.args
             continue
         slab = _slab(node) if node.op.name == "embed" else None
         if slab is None:

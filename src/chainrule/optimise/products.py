@@ -20,7 +20,7 @@ def _turns(node: Any) -> bool:
 
 def _transposed_product(sweep: Sweep, node: Node) -> Found:
     """Where one operand alone is transposed, BLAS takes that as a flag, and nothing is won."""
-    product = node.args[0]  # type: ignore[index]
+    product = node.args[0]
     x, y = product.args
     if not (_turns(node) and _turns(x) and _turns(y)):
         return None

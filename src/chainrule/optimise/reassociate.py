@@ -33,10 +33,10 @@ def _factor(node: Any) -> tuple[Node, float] | None:
     if not isinstance(node, Node) or node.is_leaf or node.dtype.kind != "f":
         return None
     if node.op.name == "negative":
-        return node.args[0], -1.0  # type: ignore[index]
+        return node.args[0], -1.0
     if node.op.name not in SCALED:
         return None
-    x, y = node.args  # type: ignore[misc]
+    x, y = node.args
     if node.op.name == "multiply" and not isinstance(x, Node):
         x, y = y, x
     number = _number(y, node)
@@ -72,13 +72,13 @@ def _two_terms(sweep: Sweep, node: Node, x: Any, y: Any) -> Found:
 
 
 def _doubled(sweep: Sweep, node: Node) -> Found:
-    x, y = node.args  # type: ignore[misc]
+    x, y = node.args
     same = x is y and fits(x, node) and node.dtype.kind == "f"
     return sweep.made("multiply", (x, 2.0), node) if same else None
 
 
 def _sum_of_multiples(sweep: Sweep, node: Node) -> Found:
-    scaled = _factor(node.args[0]) if is_plain_sum(node) else None  # type: ignore[index]
+    scaled = _factor(node.args[0]) if is_plain_sum(node) else None
     if scaled is None:
         return None
     total = sweep.made("sum", (scaled[0],), node, node.attrs)
@@ -86,12 +86,12 @@ def _sum_of_multiples(sweep: Sweep, node: Node) -> Found:
 
 
 def _negated_difference(sweep: Sweep, node: Node) -> Found:
-    inner = node.args[0]  # type: ignore[index]
+    inner = node.args[0]
     return sweep.made("subtract", (inner.args[1], inner.args[0]), node)
 
 
 def _log_of_exp(sweep: Sweep, node: Node) -> Found:
-    x = argument_of(node.args[0], "exp")  # type: ignore[index]
+    x = argument_of(node.args[0], "exp")
     return x if fits(x, node) else None
 
 

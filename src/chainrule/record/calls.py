@@ -24,7 +24,7 @@ class CallLog:
         self.parent: list[int] = []
         self.site: list[int] = []
         self.code: list[CodeType] = []
-        self.live: list[FrameType] = [bottom]
+        self.open: list[FrameType] = [bottom]
         self.number: dict[FrameType, int] = {bottom: -1}
         self.depth = 2
 
@@ -37,12 +37,12 @@ class CallLog:
         try:
             frame = sys._getframe(self.depth)
         except ValueError:  # a thread of its own, which is not called from that far
-            frame = self.live[0]
+            frame = self.open[0]
         same = frame.f_lasti == node.lasti and frame.f_code is node.code
-        if frame is not self.live[-1] or not same:
+        if frame is not self.open[-1] or not same:
             self._enter(sys._getframe(2))
         self.nodes.append(node)
-        self.call.append(self.number[self.live[-1]])
+        self.call.append(self.number[self.open[-1]])
 
     def _enter(self, frame: FrameType | None) -> None:
         fresh: list[FrameType] = []
@@ -53,20 +53,20 @@ class CallLog:
             frame = frame.f_back
             self.depth += not fresh
         if frame is None:  # another thread: who called is not known
-            fresh, frame = [], self.live[0]
-        while self.live[-1] is not frame:
-            del self.number[self.live.pop()]
+            fresh, frame = [], self.open[0]
+        while self.open[-1] is not frame:
+            del self.number[self.open.pop()]
         for called in reversed(fresh):
-            caller = self.live[-1]
+            caller = self.open[-1]
             self.parent.append(self.number[caller])
             self.site.append(caller.f_lasti)
             self.code.append(called.f_code)
-            self.live.append(called)
+            self.open.append(called)
             self.number[called] = len(self.code) - 1
 
     def end(self) -> None:
         """Let go of every frame."""
-        self.live.clear()
+        self.open.clear()
         self.number.clear()
 
     def calls(self, kept: Container[Node]) -> Calls:

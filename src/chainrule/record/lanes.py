@@ -49,6 +49,8 @@ class LaneTrace(GuardedTrace):
             self.fallible.append(node)
         self.events.append(node)
         self.own.add(node)
+        if self.kept is not None:
+            self.kept[node] = value
         return node
 
     def node_of(self, variable: Variable) -> Node:

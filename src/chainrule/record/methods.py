@@ -14,7 +14,7 @@ from chainrule.record.operators import is_operand
 from chainrule.record.protocol import array_function
 from chainrule.record.recorder import record
 from chainrule.record.state import user_line
-from chainrule.record.variable import Variable, special_methods
+from chainrule.record.variable import Variable, members
 
 SAME_NAME = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "cumprod",
@@ -34,8 +34,7 @@ def method(name: str) -> Any:
     return of_ndarray
 
 
-for _name in SAME_NAME:
-    setattr(Variable, _name, method(_name))
+members(**{name: method(name) for name in SAME_NAME})
 
 
 def _compress(self: Variable, condition: Any, axis: Any = None, out: Any = None) -> Any:
@@ -113,23 +112,26 @@ def _tolist(self: Variable) -> Any:
     return self if self.ndim == 0 else [_tolist(row) for row in self]
 
 
-Variable.compress = _compress  # type: ignore[attr-defined]
-Variable.conj = Variable.conjugate = _conjugate  # type: ignore[attr-defined]
-Variable.reshape = _reshape  # type: ignore[attr-defined]
-Variable.transpose = _transpose  # type: ignore[attr-defined]
-Variable.astype = _astype  # type: ignore[attr-defined]
-Variable.copy = _copy  # type: ignore[attr-defined]
-Variable.flatten = _flatten  # type: ignore[attr-defined]
-Variable.sort = _sort  # type: ignore[attr-defined]
-Variable.fill = _fill  # type: ignore[attr-defined]
-Variable.partition = _partition  # type: ignore[attr-defined]
-Variable.put = _put  # type: ignore[attr-defined]
-Variable.tolist = _tolist  # type: ignore[attr-defined]
-Variable.T = property(lambda self: shape.transpose(self))  # type: ignore[attr-defined]
-Variable.mT = property(lambda self: OPS["matrix_transpose"](self))  # type: ignore[attr-defined]
-Variable.real = property(lambda self: structure.real(self))  # type: ignore[attr-defined]
-Variable.imag = property(lambda self: structure.imag(self))  # type: ignore[attr-defined]
-Variable.flat = property(lambda self: iter(shape.reshape(self, -1)))  # type: ignore[attr-defined]
+members(
+    compress=_compress,
+    conj=_conjugate,
+    conjugate=_conjugate,
+    reshape=_reshape,
+    transpose=_transpose,
+    astype=_astype,
+    copy=_copy,
+    flatten=_flatten,
+    sort=_sort,
+    fill=_fill,
+    partition=_partition,
+    put=_put,
+    tolist=_tolist,
+    T=property(lambda self: shape.transpose(self)),
+    mT=property(lambda self: OPS["matrix_transpose"](self)),
+    real=property(lambda self: structure.real(self)),
+    imag=property(lambda self: structure.imag(self)),
+    flat=property(lambda self: iter(shape.reshape(self, -1))),
+)
 
 
 def _matmul(self: Variable, other: Any) -> Any:
@@ -160,16 +162,6 @@ def _round(self: Variable, digits: int = 0) -> Any:
     return OPS["round"](self, decimals=digits)
 
 
-special_methods(
-    matmul=_matmul,
-    rmatmul=_rmatmul,
-    abs=_abs,
-    divmod=_divmod,
-    rdivmod=_rdivmod,
-    round=_round,
-)
-
-
 def _unknown(self: Variable, name: str) -> Any:
     """An attribute ndarray has and Variable has not is a gap to be named; a ufunc's name is its op.
 
@@ -188,4 +180,12 @@ def _unknown(self: Variable, name: str) -> Any:
     raise AttributeError(f"'Variable' object has no attribute {name!r}")
 
 
-Variable.__getattr__ = _unknown  # type: ignore[attr-defined]
+members(
+    __matmul__=_matmul,
+    __rmatmul__=_rmatmul,
+    __abs__=_abs,
+    __divmod__=_divmod,
+    __rdivmod__=_rdivmod,
+    __round__=_round,
+    __getattr__=_unknown,
+)

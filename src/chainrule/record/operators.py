@@ -20,11 +20,11 @@ from chainrule.ops import arithmetic, comparison
 from chainrule.record.making import defined, making
 from chainrule.record.recorder import record
 from chainrule.record.state import user_line
-from chainrule.record.variable import Variable, special_methods, stores_item
+from chainrule.record.variable import Variable, members, stores_item
 
 DOUBLE = np.dtype(np.float64)
 EXACT_INTEGERS = 2**53
-MOST_CONSTANTS = 1024
+MAX_CONSTANTS = 1024
 
 _constants: dict[float, Any] = {}  # NumPy takes an array in 170 ns less than a Python number
 
@@ -33,7 +33,7 @@ def constant_of(number: float) -> Any:
     """A Python number as the 0-d array that stands for it; zeros and huge ones as they are."""
     if number == 0 or not abs(number) < EXACT_INTEGERS:  # -0.0 equals 0.0, a NaN nothing
         return number
-    if len(_constants) >= MOST_CONSTANTS:
+    if len(_constants) >= MAX_CONSTANTS:
         _constants.clear()
     made = np.array(number, np.float64)
     made.flags.writeable = False
@@ -99,9 +99,9 @@ def arithmetic_operator(op: Op, symbol: str) -> tuple[Any, Any]:
         symbol=symbol,
         constant="other" if is_power else "constants(other) if node.shape else other",
         unless_root=" and not (other == 2 and is_root(node))" if is_power else "",
-        make_both=making("rule", "node", "above", rules["both"], "shape", 16),
-        make_first=making("first", "node", "None", rules["first"], "node.shape", 12),
-        make_second=making("second", "node", "None", rules["second"], "node.shape", 8),
+        make_both=making("rule", "above", rules["both"], "shape", 16),
+        make_first=making("first", "None", rules["first"], "node.shape", 12),
+        make_second=making("second", "None", rules["second"], "node.shape", 8),
     )
     method, reflected = defined(text, "method reflected", Variable, **names_of(op, rules))
     return method, reflected
@@ -181,7 +181,7 @@ def method(self):
 def unary_operator(op: Op, symbol: str) -> Any:
     """The method `∘x` of one elementwise op."""
     first = rule_for(op, (True,), exact=True)
-    text = UNARY.format(symbol=symbol, make=making("first", "node", "None", first, "node.shape", 8))
+    text = UNARY.format(symbol=symbol, make=making("first", "None", first, "node.shape", 8))
     return defined(text, "method", Variable, **names_of(op, {"first": first}))[0]
 
 
@@ -222,12 +222,12 @@ def install(name: str) -> None:
 
 for _name in OPERATORS:
     install(_name)
-# Without a derivative, and so without parents: not for the short path.
+# Without a derivative, and so without parents: not for the fast form.
 _method, _reflected = plain_operator(arithmetic.floor_divide)
-special_methods(
-    floordiv=_method,
-    rfloordiv=_reflected,
-    ifloordiv=in_place_operator(arithmetic.floor_divide),
+members(
+    __floordiv__=_method,
+    __rfloordiv__=_reflected,
+    __ifloordiv__=in_place_operator(arithmetic.floor_divide),
 )
 for _name, _op in comparison.BY_OPERATOR.items():
     _method, _reflected = plain_operator(_op)
@@ -240,8 +240,8 @@ def _invert(self: Variable) -> Any:
     return record(Variable, comparison.invert, [self], NO_ATTRS)
 
 
-special_methods(
-    neg=unary_operator(arithmetic.negative, "-"),
-    pos=unary_operator(arithmetic.positive, "+"),
-    invert=_invert,
+members(
+    __neg__=unary_operator(arithmetic.negative, "-"),
+    __pos__=unary_operator(arithmetic.positive, "+"),
+    __invert__=_invert,
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.containers import Structure
 from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.masked import Masked
 from chainrule.core.node import Node, make_leaf
@@ -154,6 +155,20 @@ class GuardedTrace(Trace):
     def as_variables(self, args: Sequence[Any]) -> list[Any]:
         """Arguments of an op, the arrays among them as Variables of their leaves."""
         return [Variable(a, self.operand(a)) if isinstance(a, np.ndarray) else a for a in args]
+
+    def graph(
+        self,
+        f: Callable[..., Any],
+        outputs: Sequence[Node],
+        inputs: tuple[Structure, ...] | None = None,
+        result: Structure | None = None,
+    ) -> Graph:
+        for node in dfs_order([*outputs, *self.reads], inputs_of):
+            # The reverse passes inside the call are over, and arrays are as large as its batch.
+            # A tape reads the numbers, to see what a rule makes of them.
+            if any(isinstance(v, np.ndarray) and v.ndim for v in node.saved):
+                node.release()
+        return super().graph(f, outputs, inputs, result)
 
     # ---- nodes -----------------------------------------------------------------------------------
 

@@ -36,6 +36,7 @@ class Trace:
 
     inside = True  # as in a differentiated function, what would lose a gradient is refused
     guarded = False  # whether what Python code reads is checked again when the graph runs
+    merges = False  # whether it has branches of a vmap, in whatever order they were met
     within = False  # whether nodes of another trace may be met, which are not ours
     sweeps = False  # whether the gradient of a large scalar graph may be one node
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from opcode import opmap
 from types import FrameType
 from typing import Any
@@ -20,12 +21,12 @@ from chainrule.errors import DetachError, DTypeError, UnsupportedError, ViewWrit
 from chainrule.ops import indexing, structure
 from chainrule.ops.index import split_index
 from chainrule.ops.joining import MASKED
+from chainrule.record.making import item_maker
 from chainrule.record.protocol import array_function, array_ufunc, ufunc_makers, ufunc_ops
 from chainrule.record.recorder import FOREIGN, as_operand, call, record, translated
 from chainrule.record.state import current, user_frame, user_line
 
 DOUBLE = np.dtype(np.float64)
-READ = rule_for(indexing.getitem, (True,))
 CACHE, SWAP = opmap["CACHE"], opmap["SWAP"]
 STORE_ITEM = {opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opmap}  # a[i] = v
 _frame = sys._getframe
@@ -175,17 +176,12 @@ class Variable:
         flows = node.first is not None or node.rule is None
         if flows and node.dtype is DOUBLE and not arrays and current.get().eager:
             try:
-                out = self._value[template]
+                made = _item_of()(self, template, _frame(1))
             except FOREIGN:
                 pass  # said properly below
             else:
-                frame, attrs = _frame(1), {"template": template}
-                made = Variable(
-                    out,
-                    Node(READ, (node,), (), attrs, out.shape, DOUBLE, frame.f_code, frame.f_lasti),
-                )
-                if out.shape:
-                    self.note_view(made, indexing.getitem, attrs)
+                if made.node.shape:
+                    self.note_view(made, indexing.getitem, made.node.attrs)
                 return made
         return record(Variable, indexing.getitem, [self, *arrays], {"template": template})
 
@@ -410,10 +406,10 @@ def stores_item(frame: FrameType) -> bool:
     return code[at] in STORE_ITEM
 
 
-def special_methods(**methods: Any) -> None:
-    """Give Variables the methods `__name__` that Python's operators call."""
-    for name, method in methods.items():
-        setattr(Variable, f"__{name}__", method)
+def members(**members: Any) -> None:
+    """Give Variables methods and properties."""
+    for name, member in members.items():
+        setattr(Variable, name, member)
 
 
 def variable(value: Any, name: str | None = None) -> Variable:
@@ -429,6 +425,11 @@ def variable(value: Any, name: str | None = None) -> Variable:
             raise DTypeError(f"a variable holds numbers, not {array.dtype.name}")
         array = array.astype(np.float64)
     return leaf(array[()], name)
+
+
+@cache
+def _item_of() -> Callable[[Variable, Any, FrameType], Variable]:
+    return item_maker(Variable, rule_for(indexing.getitem, (True,)))
 
 
 def _unpickled(value: Any, name: Any, grad: Any) -> Variable:

@@ -17,8 +17,8 @@ from chainrule.core.node import Line, Node
 from chainrule.errors import MutationError
 from chainrule.record.state import user_frame
 
-SMALL = 4096  # bytes up to which a copy is cheaper than a hash
-SHORT = 24 << 10  # bytes up to which Python's own hash takes no longer, and needs no LLVM
+COPIED_BYTES = 4096  # bytes up to which a copy is cheaper than a hash
+HASHED_BYTES = 24 << 10  # bytes up to which Python's own hash takes no longer, and needs no LLVM
 
 
 class Whole:
@@ -33,14 +33,14 @@ def fingerprint(array: np.ndarray) -> Any:
     Short arrays are their own content.  Which hash a longer one has depends on its size alone, so
     that two fingerprints can be compared whenever they were taken.
     """
-    form = array.shape, array.strides, array.dtype
-    if array.nbytes <= SMALL:
-        return array.tobytes(), form
-    if array.nbytes <= SHORT:
-        return hash(array.tobytes()), form
+    layout = array.shape, array.strides, array.dtype
+    if array.nbytes <= COPIED_BYTES:
+        return array.tobytes(), layout
+    if array.nbytes <= HASHED_BYTES:
+        return hash(array.tobytes()), layout
     # In the order in which it lies in memory it is not copied.
     turned = array.T if array.flags.f_contiguous else array
-    return Whole.digest(np.ascontiguousarray(turned).reshape(-1).view(np.uint8)), form
+    return Whole.digest(np.ascontiguousarray(turned).reshape(-1).view(np.uint8)), layout
 
 
 class Watch:

@@ -170,7 +170,7 @@ def make({parameters}):
     return as_before
 """
 ONE = """if not ({check}): return False"""
-MANY = """for owner, key, expected in {name}:
+SEVERAL = """for owner, key, expected in {name}:
                 if not ({check}): return False"""
 
 
@@ -182,7 +182,7 @@ def _maker(counts: tuple[int, ...]) -> Callable[..., Callable[[], bool]]:
         if count > UNROLLED:
             parameters.append(f"many{h}")
             check = how.check.format(owner="owner", key="key", expected="expected")
-            lines.append(MANY.format(name=f"many{h}", check=check))
+            lines.append(SEVERAL.format(name=f"many{h}", check=check))
             continue
         for n in range(count):
             names = {part: f"{part}{h}_{n}" for part in ("owner", "key", "expected")}

@@ -180,8 +180,6 @@ class Compiled:
             result = self._compiled(recording, outside, signature, given, leaves)
             variant = self.variants[signature][0]
             variant.seconds = {"recording": spent, **variant.seconds}
-            for node in recording.graph.nodes:  # the arrays of this call are as large as its batch
-                node.forget()
             give_memory_back()
             if result is not MISS and self._agrees(variant, expected, result, args, kwargs):
                 return result

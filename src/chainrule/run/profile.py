@@ -57,7 +57,7 @@ def profile_of(
     for variant in compiled.variants.get(key, ()):
         if variant(leaves) is not MISS:
             return _Timed(variant, leaves).measured(seconds)
-    raise ArgumentError("the function takes another path in every call: there is none to measure")
+    raise ArgumentError("the function takes another branch in every call: there is none to measure")
 
 
 class _Timed:

@@ -17,14 +17,14 @@ from chainrule.lower.build import Program
 from chainrule.lower.module import Module, module_of
 from chainrule.lower.plan.fuse import Called
 from chainrule.lower.plan.memory import ALIGNMENT
-from chainrule.lower.values.array import Call, Constant
+from chainrule.lower.values.array import Constant, OpCall
 from chainrule.run.blas import blas_imports
 from chainrule.run.builtin import DEFINITION, builtin, extras, layout_is_known
 from chainrule.run.machine import Machine
 from chainrule.run.threads import parallel
 
-HUGE = 2**22  # bytes of an array from which on NumPy asks for large pages
-SMALL = 2**20  # bytes of an arena that is kept also where the usual call has another
+HUGE_PAGE_BYTES = 2**22  # bytes of an array from which on NumPy asks for large pages
+SMALL_ARENA_BYTES = 2**20  # bytes of an arena that is kept also where the usual call has another
 # A process that is forked has its own; elsewhere than on Unix memory is never shared.
 PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -60,7 +60,7 @@ class Executable:
         self.constants = [np.ascontiguousarray(v.params, v.dtype) for v in memory.constants]
         self.shapes: list[tuple[Shape, Any]] = [(r.shape, r.dtype) for r in program.results]
         given = zip(program.shapes, program.inputs, strict=True)
-        self.forms = [*((shape, v.dtype) for shape, v in given), *self.shapes]
+        self.specs = [*((shape, v.dtype) for shape, v in given), *self.shapes]
         self.free: list[Workspace] = []
         self.builtin: Any = None
         if direct and layout_is_known():
@@ -69,7 +69,7 @@ class Executable:
 
     @property
     def entry(self) -> Any:
-        """The short way in: a function of inputs and outputs; whether it has filled these."""
+        """The fast entry: a function of inputs and outputs; whether it has filled these."""
         return self._filled if self.module.calls and layout_is_known() else self.builtin
 
     def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -82,7 +82,7 @@ class Executable:
         """As the machine code's own entry, of a program with steps that are interpreted."""
         arrays = [np.asarray(a) if type(a) in (float, np.float64) else a for a in given]
         count = len(arrays) - len(self.shapes)
-        for array, (shape, dtype) in zip(arrays, self.forms, strict=True):
+        for array, (shape, dtype) in zip(arrays, self.specs, strict=True):
             if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype:
                 return False
         inputs, outputs = arrays[:count], arrays[count:]
@@ -92,7 +92,7 @@ class Executable:
             return False
         try:
             self._run(inputs, outputs)
-        except ChainruleError:  # it may not be the path; if it is, recording it raises
+        except ChainruleError:  # it may not be the branch; if it is, recording it raises
             return False
         return True
 
@@ -107,7 +107,7 @@ class Executable:
             space.interpret(call)
             part(space.address)
         space.arrays = []  # they are the caller's, to keep or to drop
-        if self.builtin is None or self.module.memory.arena <= SMALL:
+        if self.builtin is None or self.module.memory.arena <= SMALL_ARENA_BYTES:
             self.free.append(space)
 
 
@@ -117,7 +117,7 @@ def _pages(sure: int, more: int) -> np.ndarray:
     A system hands out pages when they are touched: threads that do not run take none.  But of an
     array of 4 MB NumPy asks for pages of 2 MB each, and one that is touched is taken whole.
     """
-    if sure < HUGE <= sure + more:
+    if sure < HUGE_PAGE_BYTES <= sure + more:
         return np.frombuffer(mmap.mmap(-1, sure + more, **PRIVATE), np.uint8)
     return np.empty(sure + more, np.uint8)
 
@@ -161,7 +161,7 @@ class Workspace:
 
     def interpret(self, step: Called) -> None:
         """Compute an op with its own `forward`."""
-        call: Call = step.value.params
+        call: OpCall = step.value.params
         operands = iter(step.value.args)
         args = []
         for argument in call.arguments:

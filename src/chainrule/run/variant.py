@@ -19,7 +19,7 @@ from chainrule.run.blas import exported
 from chainrule.run.direct import MISS, alike, direct_call
 from chainrule.run.program import Executable
 from chainrule.run.signature import Signature, signature_of
-from chainrule.run.verify import Verifier, replayed, rounding_room, unlike
+from chainrule.run.verify import Verifier, replayed, rounding_tolerance, unlike
 
 
 class Options:
@@ -123,14 +123,14 @@ class Variant:
         values = replayed(self, self.leaves_of(args, kwargs))
         if values is None:
             return True
-        room = rounding_room(values)
+        tolerance = rounding_tolerance(values)
         for guard in () if first else self.guards:
             value = np.asarray(values.get(guard.node, guard.value))
             if unlike(guard.value, value):
                 return False  # another branch
             if not alike(guard.value, value):
-                room = np.inf  # the same branch with another number, as near as rounding
-        return bool(unlike(expected, result, room))
+                tolerance = np.inf  # the same branch with another number, as near as rounding
+        return bool(unlike(expected, result, tolerance))
 
     def _outputs(self, leaves: Sequence[np.ndarray]) -> list[np.ndarray]:
         return self.run([*leaves, *(np.ascontiguousarray(a) for a in self.external)])

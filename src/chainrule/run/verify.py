@@ -77,14 +77,14 @@ def owned(values: Any) -> Any:
     return map_leaves(lambda v: v.copy() if isinstance(v, np.ndarray) else v, values)
 
 
-def unlike(expected: Any, result: Any, room: float = 0.0) -> str:
-    """In words how two results differ; empty where they do not. `room` is a difference allowed."""
+def unlike(expected: Any, result: Any, tolerance: float = 0.0) -> str:
+    """In words how two results differ by more than `tolerance`; empty where they do not."""
     wanted, structure = flatten(expected)
     leaves, other = flatten(result)
     if [_shape_of(e) for e in structure.entries] != [_shape_of(e) for e in other.entries]:
         return f"{structure!r} and {other!r}"
     for a, b, path in zip(wanted, leaves, structure.paths, strict=True):
-        words = _unlike_leaves(a, b, room)
+        words = _unlike_leaves(a, b, tolerance)
         if words:
             return f"result{path}: {words}" if path else words
     return ""
@@ -98,7 +98,7 @@ def _shape_of(entry: Any) -> Any:
     return (entry.cls.__name__ if named else entry.cls), tuple(entry.names)
 
 
-def _unlike_leaves(a: Any, b: Any, room: float) -> str:
+def _unlike_leaves(a: Any, b: Any, tolerance: float) -> str:
     if not isinstance(a, (*NUMPY, float, complex, int)):
         same = type(a) is type(b) and (a is b or bool(a == b))
         return "" if same else f"{_short(a)} and {_short(b)}"
@@ -107,12 +107,12 @@ def _unlike_leaves(a: Any, b: Any, room: float) -> str:
         return f"{x.dtype}{x.shape} and {y.dtype}{y.shape}"
     if x.dtype.kind not in "fc":
         return "" if np.array_equal(x, y) else f"{_short(a)} and {_short(b)}"
-    if room == np.inf:
+    if tolerance == np.inf:
         return ""
     with np.errstate(all="ignore"):
         exact = (x == y) | (np.isnan(x) & np.isnan(y))
         size = np.max(np.abs(x), initial=0.0, where=np.isfinite(x))
-        near = np.abs(x - y) <= np.sqrt(np.finfo(x.dtype).eps) * size + room
+        near = np.abs(x - y) <= np.sqrt(np.finfo(x.dtype).eps) * size + tolerance
     return "" if np.all(exact | near) else f"{_short(a)} and {_short(b)}"
 
 
@@ -136,7 +136,7 @@ def replayed(variant: Variant, leaves: Sequence[Any]) -> dict[Node, Any] | None:
         return None
 
 
-def rounding_room(values: dict[Node, Any]) -> float:
+def rounding_tolerance(values: dict[Node, Any]) -> float:
     """How far off a result may be where large intermediates cancel."""
     numbers = [np.asarray(v) for v in values.values() if not isinstance(v, tuple)]
     inexact = [a for a in numbers if a.dtype.kind in "fc" and a.size]

@@ -1,8 +1,8 @@
 """A large graph shown as its functions, its lines of code or its files: each group is one node.
 
 A function that is called twice, the second time on what came of the first, is two groups as long as
-that makes no more than MOST of them.  Beyond that each function is one group, and functions that
-depend on each other are one together.  Many leaves become one group per argument.
+that makes no more than MAX_GROUPS of them.  Beyond that each function is one group, and functions
+that depend on each other are one together.  Many leaves become one group per argument.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chainrule.errors import ArgumentError
 from chainrule.view.model import Model
 
 Level = Literal["line", "function", "file"]
-MOST = 150  # groups
+MAX_GROUPS = 150  # groups
 MANY_LEAVES = 30
 Keys = list[Hashable]
 
@@ -31,7 +31,7 @@ def grouped(model: Model, level: Level) -> list[int]:
     """Per node the node of the collapsed model that stands for it."""
     keys = _keys(model, level)
     groups = _calls(model, keys)
-    if len(set(groups)) > MOST + len(model.leaves):
+    if len(set(groups)) > MAX_GROUPS + len(model.leaves):
         groups = _entangled(model, keys)
     return _numbered(model, groups)
 

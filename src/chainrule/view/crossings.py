@@ -14,9 +14,9 @@ import numpy as np
 
 from chainrule.view.layers import Layers
 
-SMALL = 12_000  # vertices and wires of a graph that is swept column by column
+MAX_SIZE_SWEPT_BY_COLUMN = 12_000  # vertices and wires of a graph that is swept column by column
 WORK = 40_000  # vertices and wires looked at in all those sweeps together
-MOST_SWEEPS = 24
+MAX_SWEEPS = 24
 ROUNDS = 6  # of all columns at once
 SWAPS = 4  # rounds of exchanging neighbours
 CROWDED = 64  # vertices beyond this degree are not exchanged
@@ -26,10 +26,10 @@ def ordered(layers: Layers) -> list[list[int]]:
     """The columns, each from top to bottom."""
     columns = [list(column) for column in layers.columns]
     size = len(layers.layer) + sum(map(len, layers.right))
-    sweeps = min(MOST_SWEEPS, WORK // max(size, 1))
+    sweeps = min(MAX_SWEEPS, WORK // max(size, 1))
     place = [0.0] * len(layers.layer)
     _number(columns, place)
-    if size > SMALL:
+    if size > MAX_SIZE_SWEPT_BY_COLUMN:
         return _roughly(layers, columns)
     best, fewest = [list(c) for c in columns], crossings(layers, columns)
     for sweep in range(sweeps):

@@ -26,7 +26,9 @@ from chainrule.view.styled import Piece, Styled, html_of, plain_of, rich_of
 
 LINES = 8  # contributions, gains, statuses, cuts and kinks listed; the rest is counted
 STATIONS = 9  # nodes shown of one path
-SMALL = 2_000  # nodes of a graph up to which the largest entry of an array is explained as well
+MAX_NODES_BY_ENTRY = (
+    2_000  # nodes of a graph up to which the largest entry of an array is explained as well
+)
 PULLS = 256  # entries of the arrays along a path up to which its Jacobians are written out
 
 
@@ -294,7 +296,7 @@ def _arrow(path: Path, parent: int, child: int, exact: bool) -> str:
 def _largest_entry(explanation: Explanation) -> tuple[int, ...] | None:
     """Of an array as a whole, the entry to look at next."""
     total = np.asarray(explanation.total)
-    big = total.size < 2 or len(explanation.graph) > SMALL
+    big = total.size < 2 or len(explanation.graph) > MAX_NODES_BY_ENTRY
     if not _is_whole(explanation) or big or not explanation.paths:
         return None
     sizes = np.abs(total)

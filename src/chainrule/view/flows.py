@@ -18,7 +18,7 @@ from chainrule.errors import ChainruleError
 from chainrule.explain.size import is_dead
 from chainrule.view.values import shown
 
-SMALL = 16  # entries of a Jacobian that is written out
+MAX_JACOBIAN_ENTRIES = 16  # entries of a Jacobian that is written out
 
 
 @dataclass(frozen=True)
@@ -95,19 +95,19 @@ def _pulled(run: Run, g: Any, child: Node) -> dict[Node, Any]:
 
 def _locals(run: Run, child: Node) -> dict[Node, str]:
     """The local derivatives with respect to parents between which they are few numbers."""
-    if child.dtype == OBJECT or child.dtype.kind not in "fc" or child.size > SMALL:
+    if child.dtype == OBJECT or child.dtype.kind not in "fc" or child.size > MAX_JACOBIAN_ENTRIES:
         return {}
     if child.size == 1:
         found = _pulled(run, unit(child.shape, child.dtype, 0), child)
         return {
             p: _text(part if type(part) is np.float64 else np.conj(unmasked(part)))
             for p, part in found.items()
-            if p.dtype != OBJECT and p.size <= SMALL
+            if p.dtype != OBJECT and p.size <= MAX_JACOBIAN_ENTRIES
         }
     return {
         p: _text(run.local_jacobian(p, child))
         for p in run.graph.parents(child)
-        if p.dtype != OBJECT and p.size * child.size <= SMALL and p in child.parents
+        if p.dtype != OBJECT and p.size * child.size <= MAX_JACOBIAN_ENTRIES and p in child.parents
     }
 
 

@@ -38,7 +38,8 @@ def symbol_of(node: Node, named: Mapping[Node, str]) -> str:
 
     `named` are the names of nodes that a picture shows: `q[0:3]`, of one without a name `[0:3]`.
     """
-    op, args = node.op, node.args or ()
+    op = node.op
+    args: tuple[Any, ...] = node.args or ()
     symbol = op.symbol or op.name
     if symbol == INDEXED:
         of, *arrays = args

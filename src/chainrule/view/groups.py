@@ -30,9 +30,9 @@ from chainrule.view.collapse import argument_of
 from chainrule.view.loops import Loop, Placed, loops_of, nested
 from chainrule.view.model import Model, shortened
 
-MOST = 48  # things in a group
+MAX_ITEMS = 48  # things in a group
 PART = 32  # of them in each part of what has more
-LONG = 12  # things up to which lines are not drawn as one
+MAX_ITEMS_WITH_LINES = 12  # things up to which lines are not drawn as one
 MANY_LEAVES = 8  # of one argument
 LONGEST = 60  # characters of a name
 PARTS = ("part", "leaves")
@@ -216,7 +216,7 @@ def _called(item: Any) -> str:
 
 def _shortened(items: list[Any], model: Model) -> list[Any]:
     """Not too many things: lines are drawn as one, and if that is not enough, parts."""
-    if len(items) > LONG:
+    if len(items) > MAX_ITEMS_WITH_LINES:
         items = _lines(items, model)
     return _parts(items, lambda part, _: _extent(part, model))
 
@@ -240,7 +240,7 @@ def _lines(items: list[Any], model: Model) -> list[Any]:
 
 
 def _parts(items: list[Any], name: Any, kind: str = "part") -> list[Any]:
-    while len(items) > MOST:
+    while len(items) > MAX_ITEMS:
         cut = [(k, items[k : k + PART]) for k in range(0, len(items), PART)]
         items = [Group(kind, name(part, k), part) if len(part) > 1 else part[0] for k, part in cut]
     return items

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 PLACES = 0.5  # of trunks, per node and edge of the graph
-FEW = 4_000  # places that every graph may have
+FREE_PLACES = 4_000  # places that every graph may have
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def layers_of(count: int, tails: Sequence[int], heads: Sequence[int]) -> Layers:
         children[p].append(c)
     layer = _columns(parents, children)
     spans = [max((layer[c] for c in children[p]), default=0) - layer[p] - 1 for p in range(count)]
-    first, total = _trunks(spans, int(PLACES * (count + len(tails))) + FEW)
+    first, total = _trunks(spans, int(PLACES * (count + len(tails))) + FREE_PLACES)
     return _connected(layer, first, total, spans, parents, children)
 
 

@@ -11,7 +11,7 @@ from chainrule.core.graph import Graph
 from chainrule.view.model import shortened
 
 LONGEST = 120  # lines of one function
-MOST = 400  # lines in all
+MAX_LINES = 400  # lines in all
 
 
 def listings(graph: Graph) -> list[dict[str, Any]]:
@@ -19,7 +19,7 @@ def listings(graph: Graph) -> list[dict[str, Any]]:
     made = (n.code for n in graph.nodes if not n.is_leaf)
     codes = dict.fromkeys(code for code in made if isinstance(code, CodeType))
     found: list[dict[str, Any]] = []
-    room = MOST
+    room = MAX_LINES
     for path, first, last in _joined([_extent(code) for code in codes]):
         if last - first >= min(LONGEST, room):
             continue

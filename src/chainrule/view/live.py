@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 PAUSE = 0.25  # seconds between two messages to a notebook
 LOOKING, DRAWING = 30, 100  # each takes at most one part in so many of the time
 LATE = 1.05  # a step that may be looked at in the end is kept each time the run is longer by this
-MOST = 120  # looks that are kept
+MAX_LOOKS = 120  # looks that are kept
 RECENT = 2  # looks in all of which a unit is silent that is called dead
-FEW = 60  # nodes of a graph that are drawn one by one
+MAX_NODES_DRAWN = 60  # nodes of a graph that are drawn one by one
 
 
 def _copied(leaf: Any) -> Any:
@@ -185,7 +185,7 @@ class Live:
             self._seen.pop()
         self._looked += 1
         self._seen.append((seen, signs(seen, stuck(self._recent))))
-        if len(self._seen) > MOST:
+        if len(self._seen) > MAX_LOOKS:
             del self._seen[1::2]
             self._stride *= 2
 
@@ -204,7 +204,7 @@ class Live:
     def _draw(self) -> None:
         """Make the picture of the last look, unless it is there."""
         if self._run is not None:
-            few = len(self._run.graph) <= FEW
+            few = len(self._run.graph) <= MAX_NODES_DRAWN
             self._picture = self._run.to_svg(level="node" if few else "function")
             self._run = None
 

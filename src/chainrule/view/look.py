@@ -57,7 +57,7 @@ class Activation:
 class Look:
     """What was seen at one step; the layers come in the order of the data, the first one first.
 
-    `changes` says where the gradient vanishes or explodes on its way back to the first of them.
+    `changes` says where the gradient vanishes or explodes on its way to the first of them.
     """
 
     step: int
@@ -152,8 +152,9 @@ def _changes(run: Run, wrt: Node) -> tuple[str, ...]:
     depth = depth_of(flow_between(run, wrt, seeds, measure_of(wrt, None, None)))
     found = (depth.vanishing, "vanishes", min), (depth.exploding, "explodes", max)
     return tuple(
-        f"the gradient {what}: on its way back it becomes {change.factor:.2g} times as large over "
-        f"{change.levels} level{'s' * (change.levels > 1)}, most of all by {_cause(depth, extreme)}"
+        f"the gradient {what}: in the reverse pass it becomes {change.factor:.2g} times as large "
+        f"over {change.levels} level{'s' * (change.levels > 1)}, most of all by "
+        f"{_cause(depth, extreme)}"
         for change, what, extreme in found
         if change is not None
     )

@@ -12,12 +12,12 @@ import numpy as np
 from chainrule.core.node import Line, Node
 from chainrule.explain.blame import Event, kind_of
 from chainrule.explain.lanes import Operand
-from chainrule.explain.nonfinite import NonFinite, Result, input_name
+from chainrule.explain.nonfinite import NonFinite, NonFiniteResult, input_name
 from chainrule.view.labels import assigned_name, operand_source
 from chainrule.view.styled import Styled, html_of, plain_of, rich_of
 from chainrule.view.values import lane_text, shown
 
-MOST = 3  # places of origin, and turns, that are shown in full
+MAX_SHOWN = 3  # places of origin, and turns, that are shown in full
 CHAIN = 6  # carriers that are named
 CODE = 44  # characters of source
 WIDTH = 100
@@ -73,13 +73,13 @@ def _headings(report: NonFinite) -> list[str]:
     values = [r for r in report.results if r.what == "value"]
     gradients = [r for r in report.results if r.what == "gradient"]
     tangents = [r for r in report.results if r.what == "tangent"]
-    found = [f"the value of {_output(report)} is {_amount(r)}." for r in values[:MOST]]
-    found += [f"the tangent of {_output(report)} is {_amount(r)}." for r in tangents[:MOST]]
+    found = [f"the value of {_output(report)} is {_amount(r)}." for r in values[:MAX_SHOWN]]
+    found += [f"the tangent of {_output(report)} is {_amount(r)}." for r in tangents[:MAX_SHOWN]]
     found += [
         f"the gradient of {_output(report)} with respect to {_input(r)} is {_amount(r)}."
-        for r in gradients[:MOST]
+        for r in gradients[:MAX_SHOWN]
     ]
-    left = len(values[MOST:]) + len(gradients[MOST:])
+    left = len(values[MAX_SHOWN:]) + len(gradients[MAX_SHOWN:])
     return [*found, f"… and {left} more."] if left else found
 
 
@@ -89,11 +89,11 @@ def _output(report: NonFinite) -> str:
     return f"`{_label(report.outputs[0], {})}`"
 
 
-def _input(result: Result) -> str:
+def _input(result: NonFiniteResult) -> str:
     return f"`{result.name}`" if result.name else "a leaf without a name"
 
 
-def _amount(result: Result) -> str:
+def _amount(result: NonFiniteResult) -> str:
     if result.size == 1:
         return result.kind
     if result.count == result.size:
@@ -111,14 +111,14 @@ Names = Mapping[Node, str]
 
 def _rows(report: NonFinite) -> list[Cells]:
     groups = _grouped(report.origins)
-    rows = [_origin(group, report.names) for group in groups[:MOST]]
-    if len(groups) > MOST:
-        left = len(groups) - MOST
+    rows = [_origin(group, report.names) for group in groups[:MAX_SHOWN]]
+    if len(groups) > MAX_SHOWN:
+        left = len(groups) - MAX_SHOWN
         places = f"{left} more place{'s' if left > 1 else ''}"
         rows.append(("created", places, "", ""))
     turns = [e for e in report.carriers if e.how]
     met = list(dict.fromkeys(_turn(e) for e in turns))
-    return rows + met[:MOST]
+    return rows + met[:MAX_SHOWN]
 
 
 def _grouped(events: Sequence[Event]) -> list[list[Event]]:
@@ -310,7 +310,7 @@ def _chain(events: Sequence[Event]) -> str:
 
 def _cures(report: NonFinite) -> list[str]:
     found = []
-    for cure in report.cures[:MOST]:
+    for cure in report.cures[:MAX_SHOWN]:
         found += wrap(f"usual cure: {cure}.", WIDTH, initial_indent="  ", subsequent_indent="    ",
                       break_long_words=False)  # fmt: skip
     return found

@@ -7,7 +7,7 @@ groups     the nodes as a tree of calls, loops and lines: `groups.py`
 timeline   the steps of both passes: `timeline.py`; null without adjoints
 paths      the heaviest paths of each leaf: `timeline.py`; null without adjoints
 program    the graph as `graph.to_json()` has it, exact, to be evaluated again; null where an op
-           is the user's own or the graph has more than FEW nodes
+           is the user's own or the graph has more than MAX_NODES_WRITTEN_OUT nodes
 point      {"leaves": per leaf, by its index as a string, its value, "seeds": per output that of its
            adjoint}, written as constants are in `program`; null without adjoints, and where the
            values of all nodes have more than ENTRIES numbers
@@ -27,7 +27,7 @@ from chainrule.view.boxes import Box, boxes_of
 from chainrule.view.groups import groups_of
 from chainrule.view.layout import Layout, layout
 from chainrule.view.model import Model, model_of
-from chainrule.view.timeline import FEW, paths, timeline
+from chainrule.view.timeline import MAX_NODES_WRITTEN_OUT, paths, timeline
 
 ENTRIES = 20_000  # of all values together, up to which a page computes them anew
 # Columns that a page of a large graph does without: calls are in its steps, all counts are 1, and
@@ -88,7 +88,7 @@ def _shown(model: Model) -> dict[str, Any]:
 
 def program_of(graph: Graph) -> Any:
     """The graph to be evaluated again, as described above."""
-    if len(graph) > FEW:
+    if len(graph) > MAX_NODES_WRITTEN_OUT:
         return None
     try:
         return json.loads(graph.to_json())
@@ -99,7 +99,10 @@ def program_of(graph: Graph) -> Any:
 def point_of(run: Run) -> Any:
     """Where it was evaluated, as described above."""
     graph = run.graph
-    if len(graph) > FEW or sum(n.size for n in graph.nodes if n.dtype != OBJECT) > ENTRIES:
+    if (
+        len(graph) > MAX_NODES_WRITTEN_OUT
+        or sum(n.size for n in graph.nodes if n.dtype != OBJECT) > ENTRIES
+    ):
         return None
     leaves = (*graph.leaves, *graph.captured)
     return {

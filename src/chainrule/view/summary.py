@@ -21,7 +21,7 @@ from chainrule.explain.numbers import as_json, norm_of
 FULL = 64  # entries up to which an array is given in full
 BINS = 24
 CELLS = 256  # of a picture
-HUGE = 1e290
+HUGE_MAGNITUDE = 1e290
 
 
 def summary(value: Any, cells: int = CELLS) -> dict[str, Any] | None:
@@ -56,7 +56,7 @@ def _histogram(finite: np.ndarray) -> list[int]:
     if not finite.size:
         return []
     largest = np.abs(finite).max()
-    scaled = finite / largest if largest > HUGE else finite
+    scaled = finite / largest if largest > HUGE_MAGNITUDE else finite
     low, high = float(scaled.min()), float(scaled.max())
     if not low < high or not np.isfinite((high - low) / BINS) or (high - low) / BINS == 0.0:
         return [int(finite.size)]
@@ -79,8 +79,8 @@ def as_table(array: np.ndarray) -> np.ndarray:
 
 def blocks(table: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """The means of rows × columns blocks that the table is cut into; huge ones are scaled down."""
-    if np.abs(table[np.isfinite(table)]).max(initial=0.0) > HUGE:
-        table = table / HUGE  # a sum of them would not be finite
+    if np.abs(table[np.isfinite(table)]).max(initial=0.0) > HUGE_MAGNITUDE:
+        table = table / HUGE_MAGNITUDE  # a sum of them would not be finite
     tall, wide = (
         np.arange(count) * size // count
         for count, size in zip((rows, columns), table.shape, strict=True)

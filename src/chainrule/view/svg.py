@@ -35,7 +35,8 @@ Drawn = Level | Literal["node"]
 
 MARGIN = 20.0
 FOOT = 26.0
-MANY, MOST = 250, 20_000  # nodes beyond which functions are drawn unless asked; are not drawn
+MAX_NODES_UNGROUPED = 250  # beyond it functions are drawn, unless nodes are asked for
+MAX_NODES = 20_000  # beyond it nodes are not drawn
 ARROW = 9.0
 HEAVY = ".chainrule .heavy { fill: none; stroke: var(--adjoint); }\n"
 
@@ -90,10 +91,11 @@ def notebook_html(subject: Graph | Run) -> str:
 
 def levelled(model: Model, level: Drawn | None) -> Model:
     """The model with nodes drawn together up to this level; None is what can be read."""
-    if level == "node" or (level is None and len(model) <= MANY):
-        if len(model) > MOST:
+    if level == "node" or (level is None and len(model) <= MAX_NODES_UNGROUPED):
+        if len(model) > MAX_NODES:
             raise ArgumentError(
-                f"a picture of {len(model):,} nodes is not one to look at (the limit is {MOST:,}); "
+                f"a picture of {len(model):,} nodes is not one to look at "
+                f"(the limit is {MAX_NODES:,}); "
                 "draw functions: level='function', or lines: level='line'"
             )
         return model

@@ -18,8 +18,8 @@ of `graph.steps`; columns have one entry per step:
              adds      per step the parents it adds to, as {parent, contribution, after} columns;
                        null for none
 
-Of a graph of more than FEW nodes there is only the sorted order, in the form of `compact.py`:
-{"compact": …}; one of more than MOST nodes has no steps: {"refused": why}.
+Of a graph of more than MAX_NODES_WRITTEN_OUT nodes there is only the sorted order, as `compact.py`
+writes it: {"compact": …}; one of more than MAX_NODES nodes has no steps: {"refused": why}.
 
 `paths(run)` has for each leaf, by its index as a string,
 
@@ -55,8 +55,8 @@ from chainrule.view.model import Model, model_of
 from chainrule.view.steps import Names
 from chainrule.view.values import shown
 
-FEW = 2_000  # nodes of a graph whose steps are written out
-MOST = 200_000  # nodes of a graph that has steps
+MAX_NODES_WRITTEN_OUT = 2_000  # nodes of a graph whose steps are written out
+MAX_NODES = 200_000  # nodes of a graph that has steps
 VISITS = 5_000  # of a recursion that is written out
 BEGINS = 500  # visits written out of one that is longer
 WORK = 200_000  # nodes looked at to find the paths of all leaves
@@ -66,9 +66,9 @@ TOP = 5
 def timeline(run: Run, model: Model | None = None) -> dict[str, Any]:
     """The sort and the steps of a run, as described above; `model` is that of the run, if known."""
     graph = run.graph
-    if len(graph) > MOST:
-        return {"refused": f"{len(graph):,} nodes; steps are shown of {MOST:,} at the most"}
-    if len(graph) > FEW:
+    if len(graph) > MAX_NODES:
+        return {"refused": f"{len(graph):,} nodes; steps are shown of {MAX_NODES:,} at the most"}
+    if len(graph) > MAX_NODES_WRITTEN_OUT:
         return {"compact": compact_steps(run, model or model_of(run))}
     orders: dict[str, Any] = {order: _steps(run, order) for order in ORDERS}
     return {"sort": {method: _sort(run, method) for method in ("dfs", "kahn")}, "orders": orders}

@@ -34,7 +34,7 @@ def tape_of(f: Any, *args: Any) -> Tape:
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "LEAST", 0)
+    monkeypatch.setattr(sweep, "MIN_NODES", 0)
 
 
 def run_of(kind: int, length: int, flags: int = 0) -> int:

@@ -1,4 +1,4 @@
-"""The way in: a C function that Python calls with arrays, which checks them and runs the program.
+"""The entry: a C function that Python calls with arrays, which checks them and runs the program.
 
 It reads NumPy's array structure as NumPy's headers lay it out: type, data, shape, dtype and flags
 stand at fixed places.  Arguments that are not exactly the arrays expected are refused by returning

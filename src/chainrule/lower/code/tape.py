@@ -50,7 +50,7 @@ class _StepWriter:
 
     def run(self, step: Taped) -> None:
         tape, code = self.tape, self.code
-        values = self.frame.pointer(code, step.room)
+        values = self.frame.pointer(code, step.buffer)
         self._copy(values, 0, self._held(tape.given), len(tape.given))
         words: list[tuple[Value, int]] = []
         for (first, size, dtype), (given, _) in zip(tape.inputs, step.value.args, strict=True):
@@ -149,9 +149,9 @@ def _both(kinds: Sequence[Kind], way: str) -> Iterator[tuple[Kind, str, str, str
 
 
 def _forward_loop(kinds: Sequence[Kind]) -> Code:
-    """`@forward(values, runs, end of them, operands, room for what is saved, first slot)`."""
+    """`@forward(values, runs, end of them, operands, buffer for what is saved, first slot)`."""
     code = Code()
-    given = "ptr %values, ptr %runs, ptr %end, ptr %list, ptr %room, i64 %start"
+    given = "ptr %values, ptr %runs, ptr %end, ptr %list, ptr %buffer, i64 %start"
     code.lines = f"""
 define internal void @forward({given}) nounwind {{
 entry:
@@ -159,7 +159,7 @@ entry:
 next:
   %run = phi ptr [ %runs, %entry ], [ %run1, %done ]
   %operands = phi ptr [ %list, %entry ], [ %list1, %done ]
-  %saved = phi ptr [ %room, %entry ], [ %saved1, %done ]
+  %saved = phi ptr [ %buffer, %entry ], [ %saved1, %done ]
   %first = phi i64 [ %start, %entry ], [ %first1, %done ]
   %last = phi double [ 0.0, %entry ], [ %last1, %done ]
   %held = phi i64 [ -1, %entry ], [ %held1, %done ]
@@ -203,7 +203,7 @@ over:
 def _reverse_loop(kinds: Sequence[Kind]) -> Code:
     """`@reverse(values, adjoints, runs, end of them, of operands, of what was saved, of slots)`."""
     code = Code()
-    given = "ptr %values, ptr %adjoints, ptr %runs, ptr %end, ptr %list, ptr %room, i64 %stop"
+    given = "ptr %values, ptr %adjoints, ptr %runs, ptr %end, ptr %list, ptr %buffer, i64 %stop"
     code.lines = f"""
 define internal void @reverse({given}) nounwind {{
 entry:
@@ -211,7 +211,7 @@ entry:
 next:
   %run1 = phi ptr [ %end, %entry ], [ %run, %done ]
   %list1 = phi ptr [ %list, %entry ], [ %list2, %done ]
-  %saved1 = phi ptr [ %room, %entry ], [ %saved2, %done ]
+  %saved1 = phi ptr [ %buffer, %entry ], [ %saved2, %done ]
   %first1 = phi i64 [ %stop, %entry ], [ %first, %done ]
   %last = phi double [ 0.0, %entry ], [ %last1, %done ]
   %held = phi i64 [ -1, %entry ], [ %held1, %done ]

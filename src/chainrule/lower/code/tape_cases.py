@@ -1,12 +1,12 @@
 """The code for one run of a tape: a case per kind of instruction, forward and back.
 
-A case comes in two forms: for one instruction, and for a run of several.  In a run whose
+A case comes twice: for one instruction, and for a run of several.  In a run whose
 instructions do not need each other, those that call a mathematical function are computed several at
 a time as vectors: the same bits, in a fraction of the time.
 
-The last value, or on the way back the last adjoint that was added to, stays in a register together
-with the number of its slot: a chain, in which each instruction needs the one before, then does not
-wait for memory.
+The last value, or in the reverse pass the last adjoint that was added to, stays in a register
+together with the number of its slot: a chain, in which each instruction needs the one before, then
+does not wait for memory.
 
 Where a tape is larger than a near cache, the slots that a run will need are fetched ahead.
 """
@@ -226,7 +226,7 @@ class _Body:
                 self._remember(slot, after, self.block)
 
     def _remember(self, slot: str, adjoint: str, block: Block) -> None:
-        """Of several, the one that belongs to the next instruction on the way back."""
+        """Of several, the one that belongs to the next instruction of the reverse pass."""
         code = self.code
         if not self.added:
             self.added, block.last, block.held = True, adjoint, slot

@@ -53,112 +53,112 @@ FLOATS = ("double", "float")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Value:
+class Vector:
     """A result or constant in every lane; its operators write the instruction that they name.
 
     A comparison gives a mask (lanes of i1), for which &, | and ~ are and, or and not. It is false
     where a side is NaN, except `differs`.
     """
 
-    builder: Builder
+    writer: Writer
     element: str
     text: str
 
-    def __add__(self, other: Operand) -> Value:
-        return self.builder.binary("add", self, other)
+    def __add__(self, other: Operand) -> Vector:
+        return self.writer.binary("add", self, other)
 
-    def __radd__(self, other: Operand) -> Value:
-        return self.builder.binary("add", other, self)
+    def __radd__(self, other: Operand) -> Vector:
+        return self.writer.binary("add", other, self)
 
-    def __sub__(self, other: Operand) -> Value:
-        return self.builder.binary("sub", self, other)
+    def __sub__(self, other: Operand) -> Vector:
+        return self.writer.binary("sub", self, other)
 
-    def __rsub__(self, other: Operand) -> Value:
-        return self.builder.binary("sub", other, self)
+    def __rsub__(self, other: Operand) -> Vector:
+        return self.writer.binary("sub", other, self)
 
-    def __mul__(self, other: Operand) -> Value:
-        return self.builder.binary("mul", self, other)
+    def __mul__(self, other: Operand) -> Vector:
+        return self.writer.binary("mul", self, other)
 
-    def __rmul__(self, other: Operand) -> Value:
-        return self.builder.binary("mul", other, self)
+    def __rmul__(self, other: Operand) -> Vector:
+        return self.writer.binary("mul", other, self)
 
-    def __truediv__(self, other: Operand) -> Value:
-        return self.builder.binary("div", self, other)
+    def __truediv__(self, other: Operand) -> Vector:
+        return self.writer.binary("div", self, other)
 
-    def __rtruediv__(self, other: Operand) -> Value:
-        return self.builder.binary("div", other, self)
+    def __rtruediv__(self, other: Operand) -> Vector:
+        return self.writer.binary("div", other, self)
 
-    def __and__(self, other: Operand) -> Value:
-        return self.builder.binary("and", self, other)
+    def __and__(self, other: Operand) -> Vector:
+        return self.writer.binary("and", self, other)
 
-    def __or__(self, other: Operand) -> Value:
-        return self.builder.binary("or", self, other)
+    def __or__(self, other: Operand) -> Vector:
+        return self.writer.binary("or", self, other)
 
-    def __xor__(self, other: Operand) -> Value:
-        return self.builder.binary("xor", self, other)
+    def __xor__(self, other: Operand) -> Vector:
+        return self.writer.binary("xor", self, other)
 
-    def __lshift__(self, count: Operand) -> Value:
-        return self.builder.binary("shl", self, count)
+    def __lshift__(self, count: Operand) -> Vector:
+        return self.writer.binary("shl", self, count)
 
-    def __rshift__(self, count: Operand) -> Value:
+    def __rshift__(self, count: Operand) -> Vector:
         """Shift right, copies of the sign coming in."""
-        return self.builder.binary("ashr", self, count)
+        return self.writer.binary("ashr", self, count)
 
-    def shift_in_zeros(self, count: Operand) -> Value:
-        return self.builder.binary("lshr", self, count)
+    def shift_in_zeros(self, count: Operand) -> Vector:
+        return self.writer.binary("lshr", self, count)
 
-    def __invert__(self) -> Value:
+    def __invert__(self) -> Vector:
         return self ^ -1 if self.element != "i1" else self ^ 1
 
-    def __neg__(self) -> Value:
+    def __neg__(self) -> Vector:
         if self.element not in FLOATS:
             return 0 - self
-        return self.builder.write(self.element, f"fneg {self.builder.type(self.element)} {self}")
+        return self.writer.write(self.element, f"fneg {self.writer.type(self.element)} {self}")
 
-    def __lt__(self, other: Operand) -> Value:
-        return self.builder.compare("lt", self, other)
+    def __lt__(self, other: Operand) -> Vector:
+        return self.writer.compare("lt", self, other)
 
-    def __le__(self, other: Operand) -> Value:
-        return self.builder.compare("le", self, other)
+    def __le__(self, other: Operand) -> Vector:
+        return self.writer.compare("le", self, other)
 
-    def __gt__(self, other: Operand) -> Value:
-        return self.builder.compare("gt", self, other)
+    def __gt__(self, other: Operand) -> Vector:
+        return self.writer.compare("gt", self, other)
 
-    def __ge__(self, other: Operand) -> Value:
-        return self.builder.compare("ge", self, other)
+    def __ge__(self, other: Operand) -> Vector:
+        return self.writer.compare("ge", self, other)
 
-    def equals(self, other: Operand) -> Value:
-        return self.builder.compare("eq", self, other)
+    def equals(self, other: Operand) -> Vector:
+        return self.writer.compare("eq", self, other)
 
-    def differs(self, other: Operand) -> Value:
-        return self.builder.compare("ne", self, other)
+    def differs(self, other: Operand) -> Vector:
+        return self.writer.compare("ne", self, other)
 
-    def below_unsigned(self, other: Operand) -> Value:
-        return self.builder.compare("ult", self, other)
-
-    @property
-    def is_nan(self) -> Value:
-        return self.builder.compare("uno", self, 0.0)
+    def below_unsigned(self, other: Operand) -> Vector:
+        return self.writer.compare("ult", self, other)
 
     @property
-    def bits(self) -> Value:
+    def is_nan(self) -> Vector:
+        return self.writer.compare("uno", self, 0.0)
+
+    @property
+    def bits(self) -> Vector:
         """The pattern of a float as an integer of the same width."""
-        return self.builder.convert("bitcast", self, "i64" if self.element == "double" else "i32")
+        return self.writer.convert("bitcast", self, "i64" if self.element == "double" else "i32")
 
     @property
-    def float(self) -> Value:
+    def float(self) -> Vector:
         """The float whose pattern this integer is."""
-        return self.builder.convert("bitcast", self, "double" if self.element == "i64" else "float")
+        return self.writer.convert("bitcast", self, "double" if self.element == "i64" else "float")
 
     def __str__(self) -> str:
         return self.text
 
 
-Operand = Value | float | int
+Operand = Vector | float | int
 
 
 @dataclass(slots=True)
-class Builder:
+class Writer:
     """Writes the body of one function; `declares`, `needs` and `cold` grow with what it calls.
 
     `needs` are texts of the same module, `cold` whole modules, each for one rare function.
@@ -177,10 +177,10 @@ class Builder:
         return element if self.lanes == 1 else f"<{self.lanes} x {element}>"
 
     def given(self, choice: Mapping[str, Chosen]) -> Chosen:
-        """What is kept for this builder's format in a table {"f64": …, "f32": …}."""
+        """What is kept for this writer's format in a table {"f64": …, "f32": …}."""
         return choice[self.format.name]
 
-    def constant(self, number: float | int, element: str | None = None) -> Value:
+    def constant(self, number: float | int, element: str | None = None) -> Vector:
         element = element or self.format.element
         if element in FLOATS:
             # LLVM wants the digits of the double, also for a float.
@@ -188,26 +188,26 @@ class Builder:
             text = f"0x{FORMATS['f64'].bits(kind.nearest(number)):016X}"
         else:
             text = ("true" if number else "false") if element == "i1" else str(int(number))
-        return Value(self, element, text if self.lanes == 1 else f"splat ({element} {text})")
+        return Vector(self, element, text if self.lanes == 1 else f"splat ({element} {text})")
 
-    def write(self, element: str, instruction: str) -> Value:
+    def write(self, element: str, instruction: str) -> Vector:
         self.names += 1
         name = f"%v{self.names}"
         self.lines.append(f"  {name} = {instruction}")
-        return Value(self, element, name)
+        return Vector(self, element, name)
 
-    def same(self, *operands: Operand) -> list[Value]:
+    def same(self, *operands: Operand) -> list[Vector]:
         """The operands as values, numbers taking the element type of the first value."""
-        element = next(operand.element for operand in operands if isinstance(operand, Value))
-        return [o if isinstance(o, Value) else self.constant(o, element) for o in operands]
+        element = next(operand.element for operand in operands if isinstance(operand, Vector))
+        return [o if isinstance(o, Vector) else self.constant(o, element) for o in operands]
 
-    def binary(self, operation: str, left: Operand, right: Operand) -> Value:
+    def binary(self, operation: str, left: Operand, right: Operand) -> Vector:
         a, b = self.same(left, right)
         if a.element in FLOATS:
             operation = f"f{operation}"
         return self.write(a.element, f"{operation} {self.type(a.element)} {a}, {b}")
 
-    def compare(self, relation: str, left: Operand, right: Operand) -> Value:
+    def compare(self, relation: str, left: Operand, right: Operand) -> Vector:
         a, b = self.same(left, right)
         if a.element in FLOATS:
             ordered = (
@@ -217,19 +217,19 @@ class Builder:
         signed = relation if relation in ("eq", "ne", "ult") else f"s{relation}"
         return self.write("i1", f"icmp {signed} {self.type(a.element)} {a}, {b}")
 
-    def convert(self, conversion: str, value: Value, element: str) -> Value:
+    def convert(self, conversion: str, value: Vector, element: str) -> Vector:
         source, target = self.type(value.element), self.type(element)
         return self.write(element, f"{conversion} {source} {value} to {target}")
 
-    def select(self, mask: Value, yes: Operand, no: Operand) -> Value:
+    def select(self, mask: Vector, yes: Operand, no: Operand) -> Vector:
         """`yes` in the lanes where the mask is true, `no` in the others."""
-        if not isinstance(yes, Value) and not isinstance(no, Value):
+        if not isinstance(yes, Vector) and not isinstance(no, Vector):
             yes = self.constant(yes)
         a, b = self.same(yes, no)
         kind = self.type(a.element)
         return self.write(a.element, f"select {self.type('i1')} {mask}, {kind} {a}, {kind} {b}")
 
-    def intrinsic(self, name: str, *operands: Operand) -> Value:
+    def intrinsic(self, name: str, *operands: Operand) -> Vector:
         """A call of llvm.<name>, overloaded on the type of its operands alone."""
         values = self.same(*operands)
         element = values[0].element
@@ -240,35 +240,35 @@ class Builder:
         arguments = ", ".join(f"{kind} {value}" for value in values)
         return self.write(element, f"call {kind} {symbol}({arguments})")
 
-    def fma(self, a: Operand, b: Operand, c: Operand) -> Value:
+    def fma(self, a: Operand, b: Operand, c: Operand) -> Vector:
         """a·b + c, rounded once."""
         return self.intrinsic("fma", a, b, c)
 
-    def abs(self, x: Value) -> Value:
+    def abs(self, x: Vector) -> Vector:
         return self.intrinsic("fabs", x)
 
-    def sqrt(self, x: Value) -> Value:
+    def sqrt(self, x: Vector) -> Vector:
         return self.intrinsic("sqrt", x)
 
-    def copysign(self, x: Operand, sign: Operand) -> Value:
+    def copysign(self, x: Operand, sign: Operand) -> Vector:
         return self.intrinsic("copysign", x, sign)
 
-    def at_most(self, x: Value, bound: Operand) -> Value:
+    def at_most(self, x: Vector, bound: Operand) -> Vector:
         """The smaller of both; NaN stays NaN, and it is one instruction."""
         return self.select(x > bound, bound, x)
 
-    def at_least(self, x: Value, bound: Operand) -> Value:
+    def at_least(self, x: Vector, bound: Operand) -> Vector:
         return self.select(x < bound, bound, x)
 
-    def polynomial(self, x: Value, coefficients: Sequence[Operand]) -> Value:
+    def polynomial(self, x: Vector, coefficients: Sequence[Operand]) -> Vector:
         """c₀ + c₁x + c₂x² + … by Horner's rule."""
         *rest, last = coefficients
-        total = last if isinstance(last, Value) else self.constant(last, x.element)
+        total = last if isinstance(last, Vector) else self.constant(last, x.element)
         for coefficient in reversed(rest):
             total = self.fma(total, x, coefficient)
         return total
 
-    def long_polynomial(self, x: Value, coefficients: Sequence[Operand]) -> Value:
+    def long_polynomial(self, x: Vector, coefficients: Sequence[Operand]) -> Vector:
         """The same with even and odd powers side by side, which halves the time until it is there.
 
         It rounds more: only for terms that are small beside what they are added to.
@@ -277,7 +277,7 @@ class Builder:
         even, odd = (self.polynomial(square, coefficients[i::2]) for i in (0, 1))
         return self.fma(odd, x, even)
 
-    def short_polynomial(self, x: Value, coefficients: Sequence[Operand]) -> Value:
+    def short_polynomial(self, x: Vector, coefficients: Sequence[Operand]) -> Vector:
         """The same in pairs, pairs of pairs, …: it is there after as few steps as can be.
 
         It rounds more, too.
@@ -289,12 +289,12 @@ class Builder:
             ]
             terms = pairs + terms[len(terms) - len(terms) % 2 :]
             x = x * x
-        assert isinstance(terms[0], Value)
+        assert isinstance(terms[0], Vector)
         return terms[0]
 
     def rarely(
-        self, mask: Value, usual: tuple[Value, ...], unusual: Callable[[], tuple[Value, ...]]
-    ) -> tuple[Value, ...]:
+        self, mask: Vector, usual: tuple[Vector, ...], unusual: Callable[[], tuple[Vector, ...]]
+    ) -> tuple[Vector, ...]:
         """The usual values, or what `unusual` writes: it runs if the mask is true in some lane.
 
         All lanes then take the unusual values, so that these must be the usual ones, to the bit, in
@@ -314,7 +314,7 @@ class Builder:
             for a, b in zip(usual, others, strict=True)
         )
 
-    def call(self, symbol: str, results: Sequence[str], *values: Value) -> list[Value]:
+    def call(self, symbol: str, results: Sequence[str], *values: Vector) -> list[Vector]:
         """A call of one of our functions, which returns a structure of the given elements."""
         kind = "{" + ", ".join(self.type(element) for element in results) + "}"
         arguments = ", ".join(f"{self.type(value.element)} {value}" for value in values)
@@ -324,7 +324,7 @@ class Builder:
             for i, element in enumerate(results)
         ]
 
-    def any(self, mask: Value) -> str:
+    def any(self, mask: Vector) -> str:
         """The name of an i1: whether the mask is true in a lane."""
         if self.lanes == 1:
             return mask.text
@@ -334,14 +334,14 @@ class Builder:
 
 
 def cold_function(
-    builder: Builder, symbol: str, arguments: Sequence[Value], results: Sequence[Value]
+    writer: Writer, symbol: str, arguments: Sequence[Vector], results: Sequence[Vector]
 ) -> str:
     """The text of a function that is called rarely and never inlined; it returns a structure."""
-    kinds = [builder.type(result.element) for result in results]
+    kinds = [writer.type(result.element) for result in results]
     structure = "{" + ", ".join(kinds) + "}"
-    head = ", ".join(f"{builder.type(argument.element)} {argument}" for argument in arguments)
+    head = ", ".join(f"{writer.type(argument.element)} {argument}" for argument in arguments)
     lines = [f"define {structure} {symbol}({head}) noinline cold nounwind {{"]
-    lines += ["entry:", *builder.lines]
+    lines += ["entry:", *writer.lines]
     last = "poison"
     for i, (kind, result) in enumerate(zip(kinds, results, strict=True)):
         lines.append(f"  %out{i} = insertvalue {structure} {last}, {kind} {result}, {i}")

@@ -19,7 +19,7 @@ from chainrule.lower.maths import (
     roots,
     trigonometric,
 )
-from chainrule.lower.maths.builder import FORMATS, Builder, Value
+from chainrule.lower.maths.builder import FORMATS, Vector, Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Function:
     arguments: int
     method: str
     ulp: float
-    body: Callable[..., Value]
+    body: Callable[..., Vector]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,29 +104,29 @@ def definitions(wanted: Iterable[tuple[str, str, int]]) -> Definitions:
     >>> module = "\\n".join([*sorted(found.declares), found.text])
     """
     written = [_written(*function) for function in dict.fromkeys(wanted)]
-    declares = frozenset().union(*(builder.declares for _, builder in written))
-    cold = {symbol: text for _, builder in written for symbol, text in builder.cold.items()}
+    declares = frozenset().union(*(writer.declares for _, writer in written))
+    cold = {symbol: text for _, writer in written for symbol, text in writer.cold.items()}
     return Definitions("\n".join(text for text, _ in written), declares, cold)
 
 
 @cache
-def _written(name: str, dtype: str, lanes: int) -> tuple[str, Builder]:
+def _written(name: str, dtype: str, lanes: int) -> tuple[str, Writer]:
     """The text of one function, and what wrote it."""
-    builder = Builder(FORMATS[dtype], lanes)
+    writer = Writer(FORMATS[dtype], lanes)
     function = FUNCTIONS[name]
-    kind = builder.type(builder.format.element)
+    kind = writer.type(writer.format.element)
     arguments = [f"%{letter}" for letter in "xy"[: function.arguments]]
-    values = [Value(builder, builder.format.element, argument) for argument in arguments]
-    result = function.body(builder, *values)
+    values = [Vector(writer, writer.format.element, argument) for argument in arguments]
+    result = function.body(writer, *values)
     symbol = function_name(name, dtype, lanes)
     head = ", ".join(f"{kind} {argument}" for argument in arguments)
     lines = [
         f"define internal {kind} {symbol}({head}) alwaysinline nounwind {{",
         "entry:",
-        *builder.lines,
+        *writer.lines,
         f"  ret {kind} {result}",
         "}",
         "",
     ]
-    assert not builder.needs, "only rare functions are so long that they call others"
-    return "\n".join(lines), builder
+    assert not writer.needs, "only rare functions are so long that they call others"
+    return "\n".join(lines), writer

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chainrule.lower.maths.builder import Builder, Value
-from chainrule.lower.maths.exact import any_sum, corrected_quotient, exact_product, ordered_sum
+from chainrule.lower.maths.builder import Vector, Writer
+from chainrule.lower.maths.exact import corrected_quotient, exact_product, fast_two_sum, two_sum
 from chainrule.lower.maths.exponential import EXP, expm1_scaled, reduced_with_rest, scaled
 
 # Fitted by tests/lower/maths/coefficients.py; the first coefficient is the sum of two numbers.
@@ -47,12 +47,12 @@ ERFC_IS_ZERO = {"f64": 27.3, "f32": 10.1}
 SLOPE = 0.9
 
 
-def erf(b: Builder, x: Value) -> Value:
+def erf(b: Writer, x: Vector) -> Vector:
     """1 − e^(−a·q(a)) for a = |x|: relative accuracy at 0 comes from e^x − 1."""
     a = b.at_most(b.abs(x), b.given(ERF_IS_ONE))
     first, second, *others = b.given(ERF)
     bend = b.fma(a, b.long_polynomial(a, others), second)
-    q, q_rest = ordered_sum(b, b.constant(first), bend)
+    q, q_rest = fast_two_sum(b, b.constant(first), bend)
     product, lost = exact_product(b, a, q)
     head, tail = expm1_scaled(b, -product, 1, beyond=-b.fma(a, q_rest, lost))
     result = b.copysign(2.0 * (head + tail), x)
@@ -60,19 +60,19 @@ def erf(b: Builder, x: Value) -> Value:
     return b.select(b.abs(x) < 2.0**-60, b.fma(x, (first + second) - 1.0, x), result)
 
 
-def erfc(b: Builder, x: Value) -> Value:
+def erfc(b: Writer, x: Vector) -> Vector:
     """e^(−a²)·h/(1 + 2a) for a = |x|, and what is left of 2 for x < 0."""
     a = b.at_most(b.abs(x), b.given(ERFC_IS_ZERO))
     first, second, *others = b.given(ERFC)
     w = (2.0 * a) / (a + 2.5)
-    t, lost = ordered_sum(b, b.constant(-1.0), w)
+    t, lost = fast_two_sum(b, b.constant(-1.0), w)
     bend = b.fma(t, b.long_polynomial(t, others), b.fma(lost, SLOPE, second))
-    h, h_rest = ordered_sum(b, b.constant(first), bend)
+    h, h_rest = fast_two_sum(b, b.constant(first), bend)
     square, left = exact_product(b, a, a)
     power, r, rest = reduced_with_rest(b, -square, beyond=-left)
     _, _, *series = b.given(EXP)
     grown = b.fma(r * r, b.polynomial(r, series), rest) + r  # e^r − 1
-    over, over_rest = ordered_sum(b, h, b.fma(h, grown, h_rest))
-    under = any_sum(b, 2.0 * a, 1.0)
+    over, over_rest = fast_two_sum(b, h, b.fma(h, grown, h_rest))
+    under = two_sum(b, 2.0 * a, 1.0)
     size = scaled(b, 2.0 * corrected_quotient(b, over, under, over_rest), power)
     return b.select(x < 0.0, 2.0 - size, size)

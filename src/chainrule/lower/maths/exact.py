@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from chainrule.lower.maths.builder import Builder, Operand, Value
+from chainrule.lower.maths.builder import Operand, Vector, Writer
 
 
-def ordered_sum(b: Builder, larger: Operand, smaller: Value) -> tuple[Value, Value]:
+def fast_two_sum(b: Writer, larger: Operand, smaller: Vector) -> tuple[Vector, Vector]:
     """The sum of two numbers and exactly what rounding it lost, where |larger| ≥ |smaller|."""
     total = larger + smaller
     return total, (larger - total) + smaller
 
 
-def any_sum(b: Builder, x: Value, y: Operand) -> tuple[Value, Value]:
+def two_sum(b: Writer, x: Vector, y: Operand) -> tuple[Vector, Vector]:
     """The sum of two numbers and exactly what rounding it lost, whichever is larger."""
     total = x + y
     of_y = total - x
     return total, (x - (total - of_y)) + (y - of_y)
 
 
-def exact_product(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+def exact_product(b: Writer, x: Vector, y: Vector) -> tuple[Vector, Vector]:
     """The product and exactly what rounding it lost."""
     product = x * y
     return product, b.fma(x, y, -product)
 
 
-def sum_with_product(b: Builder, a: Value, x: Value, y: Value) -> tuple[Value, Value]:
+def sum_with_product(b: Writer, a: Vector, x: Vector, y: Vector) -> tuple[Vector, Vector]:
     """a + x·y rounded, and what was lost, where a = 0 or |a| ≥ |x·y|."""
     total = b.fma(x, y, a)
     return total, b.fma(x, y, a - total)
 
 
 def corrected_quotient(
-    b: Builder, over: Operand, under: tuple[Value, Value], over_rest: Value | None = None
-) -> Value:
+    b: Writer, over: Operand, under: tuple[Vector, Vector], over_rest: Vector | None = None
+) -> Vector:
     """(over + over_rest)/(under₀ + under₁), nearly rounded correctly, with one division."""
     inverse = 1.0 / under[0]
     quotient = over * inverse

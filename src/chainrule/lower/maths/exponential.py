@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chainrule.lower.maths.builder import Builder, Value
+from chainrule.lower.maths.builder import Vector, Writer
 from chainrule.lower.maths.constants import LN2, LOG2E, parts, rounded
-from chainrule.lower.maths.exact import ordered_sum, sum_with_product
+from chainrule.lower.maths.exact import fast_two_sum, sum_with_product
 
 # Fitted by tests/lower/maths/coefficients.py, lowest power first.
 EXP = {
@@ -39,25 +39,25 @@ LIFT = 64
 class Power:
     """2^(k − down) for the whole number k of each lane: 2^k itself may not be finite."""
 
-    k: Value
-    biased: Value  # in its lowest bits, k − down plus the exponent bias
+    k: Vector
+    biased: Vector  # in its lowest bits, k − down plus the exponent bias
 
-    def of_two(self, b: Builder) -> Value:
+    def of_two(self, b: Writer) -> Vector:
         return (self.biased << b.format.mantissa).float
 
 
-def nearest_power(b: Builder, x: Value, logarithm: float, down: int = 1) -> Power:
+def nearest_power(b: Writer, x: Vector, logarithm: float, down: int = 1) -> Power:
     """The whole number k nearest to x·logarithm; adding a large number rounds and stores it."""
     magic = b.format.magic + (b.format.bias - down)
     shifted = b.fma(x, logarithm, magic) if logarithm != 1.0 else x + magic
     return Power(shifted - magic, shifted.bits)
 
 
-def clamped(b: Builder, x: Value, limits: tuple[float, float]) -> Value:
+def clamped(b: Writer, x: Vector, limits: tuple[float, float]) -> Vector:
     return b.at_least(b.at_most(x, limits[1]), limits[0])
 
 
-def reduced(b: Builder, x: Value, down: int = 1) -> tuple[Power, Value]:
+def reduced(b: Writer, x: Vector, down: int = 1) -> tuple[Power, Vector]:
     """x = k·ln 2 + r with |r| ≤ ln 2 / 2; r is rounded once."""
     high, low = parts(LN2, b.format, 2)
     power = nearest_power(b, x, rounded(LOG2E, b.format), down)
@@ -66,8 +66,8 @@ def reduced(b: Builder, x: Value, down: int = 1) -> tuple[Power, Value]:
 
 
 def reduced_with_rest(
-    b: Builder, x: Value, down: int = 1, beyond: Value | None = None
-) -> tuple[Power, Value, Value]:
+    b: Writer, x: Vector, down: int = 1, beyond: Vector | None = None
+) -> tuple[Power, Vector, Vector]:
     """x + beyond = k·ln 2 + r + rest, where the rest is below the last digit of r.
 
     `beyond` is what of the argument did not fit into x.
@@ -77,11 +77,11 @@ def reduced_with_rest(
     exact = b.fma(power.k, -high, x)
     r, rest = sum_with_product(b, exact, power.k, b.constant(-low))
     if beyond is not None:
-        r, rest = ordered_sum(b, r, rest + beyond)
+        r, rest = fast_two_sum(b, r, rest + beyond)
     return power, r, rest
 
 
-def scaled(b: Builder, doubled: Value, power: Power) -> Value:
+def scaled(b: Writer, doubled: Vector, power: Power) -> Vector:
     """doubled·2^(k−1) with gradual underflow: small lanes take a detour 2^LIFT higher."""
     small = power.k < float(2 - b.format.bias)
     biased = b.select(small, power.biased + LIFT, power.biased)
@@ -89,13 +89,13 @@ def scaled(b: Builder, doubled: Value, power: Power) -> Value:
     return b.select(small, result * 2.0**-LIFT, result)
 
 
-def exp(b: Builder, x: Value) -> Value:
+def exp(b: Writer, x: Vector) -> Vector:
     """e^x = 2^k·e^r."""
     power, r = reduced(b, clamped(b, x, b.given(EXP_RANGE)))
     return scaled(b, b.polynomial(r, [2 * c for c in b.given(EXP)]), power)
 
 
-def exp2(b: Builder, x: Value) -> Value:
+def exp2(b: Writer, x: Vector) -> Vector:
     """2^x = 2^k·2^r, where r = x − k is exact."""
     x = clamped(b, x, b.given(EXP2_RANGE))
     power = nearest_power(b, x, 1.0)
@@ -103,8 +103,8 @@ def exp2(b: Builder, x: Value) -> Value:
 
 
 def expm1_scaled(
-    b: Builder, x: Value, down: int, beyond: Value | None = None
-) -> tuple[Value, Value]:
+    b: Writer, x: Vector, down: int, beyond: Vector | None = None
+) -> tuple[Vector, Vector]:
     """2^−down·(2^k·(e^r − 1) + (2^k − 1)) as head + tail, finite where 2^k itself is not."""
     found, r, rest = reduced_with_rest(b, x, down, beyond)
     power = found.of_two(b)
@@ -114,7 +114,7 @@ def expm1_scaled(
     return head, bend + lost
 
 
-def expm1(b: Builder, x: Value) -> Value:
+def expm1(b: Writer, x: Vector) -> Vector:
     """The sign is that of x, also for −0."""
     head, tail = expm1_scaled(b, clamped(b, x, b.given(EXPM1_RANGE)), down=1)
     return b.copysign(2.0 * (head + tail), x)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from math import inf, nan
 
-from chainrule.lower.maths.builder import Builder, Value
+from chainrule.lower.maths.builder import Vector, Writer
 from chainrule.lower.maths.constants import (
     DIGAMMA_ROOT,
     HALF_LOG_TAU,
@@ -16,7 +16,7 @@ from chainrule.lower.maths.constants import (
     parts_from_below,
     rounded,
 )
-from chainrule.lower.maths.exact import exact_product, ordered_sum
+from chainrule.lower.maths.exact import exact_product, fast_two_sum
 from chainrule.lower.maths.logarithm import bend_of_log, log, mantissa_and_exponent
 from chainrule.lower.maths.trigonometric import COS, SIN
 
@@ -77,12 +77,12 @@ LGAMMA_FAR = {
 MIDDLE = 1.625
 
 
-def digamma(b: Builder, x: Value) -> Value:
+def digamma(b: Writer, x: Vector) -> Vector:
     """ψ(1 − x) − π/tan πx for x < 0."""
     reflected = x < 0.0
     result = digamma_of_positive(b, b.select(reflected, 1.0 - x, x))
 
-    def with_reflection() -> tuple[Value]:
+    def with_reflection() -> tuple[Vector]:
         sine, cosine = of_half_turns(b, x)
         other = result - cosine / sine
         other = b.select(sine.equals(0.0), nan, other)
@@ -91,7 +91,7 @@ def digamma(b: Builder, x: Value) -> Value:
     return b.rarely(reflected, (result,), with_reflection)[0]
 
 
-def digamma_of_positive(b: Builder, x: Value) -> Value:
+def digamma_of_positive(b: Writer, x: Vector) -> Vector:
     """ψ(x + 1) − 1/x below 1; around its zero a product, so that digits are not lost."""
     below, far = x < 1.0, x >= 2.25
     u = 1.0 / x
@@ -108,12 +108,12 @@ def digamma_of_positive(b: Builder, x: Value) -> Value:
     return b.select(far, logarithm - bend, near)
 
 
-def lgamma(b: Builder, x: Value) -> Value:
+def lgamma(b: Writer, x: Vector) -> Vector:
     """log(π/|sin πx|) − log Γ(1 − x) for x < 0."""
     reflected = x < 0.0
     result = lgamma_of_positive(b, b.select(reflected, 1.0 - x, x))
 
-    def with_reflection() -> tuple[Value]:
+    def with_reflection() -> tuple[Vector]:
         sine, _ = of_half_turns(b, x)
         other = -log(b, b.abs(sine)) - result
         other = b.select(sine.equals(0.0) | x.equals(-inf), inf, other)
@@ -122,7 +122,7 @@ def lgamma(b: Builder, x: Value) -> Value:
     return b.rarely(reflected, (result,), with_reflection)[0]
 
 
-def lgamma_of_positive(b: Builder, x: Value) -> Value:
+def lgamma_of_positive(b: Writer, x: Vector) -> Vector:
     """From 8 on Stirling's series; below, one step up or up to six steps down lead to [¾, 2½]."""
     below, far = x < 0.75, x >= 8.0
     y, product = x, b.constant(1.0)
@@ -140,15 +140,15 @@ def lgamma_of_positive(b: Builder, x: Value) -> Value:
 
 
 def around_middle(
-    b: Builder, y: Value, coefficients: Mapping[str, tuple[float, ...]]
-) -> tuple[Value, Value]:
+    b: Writer, y: Vector, coefficients: Mapping[str, tuple[float, ...]]
+) -> tuple[Vector, Vector]:
     """A polynomial in y − MIDDLE and what rounding it lost."""
     first, second, *others = b.given(coefficients)
     t = y - MIDDLE
-    return ordered_sum(b, b.constant(first), b.fma(t, b.long_polynomial(t, others), second))
+    return fast_two_sum(b, b.constant(first), b.fma(t, b.long_polynomial(t, others), second))
 
 
-def stirling(b: Builder, x: Value, logarithm: Value, rest: Value) -> Value:
+def stirling(b: Writer, x: Vector, logarithm: Vector, rest: Vector) -> Vector:
     """Twice a half, so that nothing overflows before the result does."""
     u = 1.0 / x
     half = b.fma(x, 0.5, -0.25)
@@ -159,7 +159,7 @@ def stirling(b: Builder, x: Value, logarithm: Value, rest: Value) -> Value:
     return 2.0 * b.select(product < inf, product + tail, product)
 
 
-def log_twofold(b: Builder, x: Value) -> tuple[Value, Value]:
+def log_twofold(b: Writer, x: Vector) -> tuple[Vector, Vector]:
     """log x and what rounding it lost."""
     high, low = parts_from_below(LN2, b.format)
     m, k = mantissa_and_exponent(b, x)
@@ -170,7 +170,7 @@ def log_twofold(b: Builder, x: Value) -> tuple[Value, Value]:
     return total, b.select(b.abs(total) < inf, rest, 0.0)
 
 
-def of_half_turns(b: Builder, x: Value) -> tuple[Value, Value]:
+def of_half_turns(b: Writer, x: Vector) -> tuple[Vector, Vector]:
     """sin(πx)/π and cos πx, up to a sign that both share."""
     r = x - b.intrinsic("rint", x)
     size = b.abs(r)

@@ -12,9 +12,9 @@ from functools import cache
 from itertools import pairwise
 from math import inf, nan
 
-from chainrule.lower.maths.builder import FORMATS, Builder, Value, cold_function
+from chainrule.lower.maths.builder import FORMATS, Vector, Writer, cold_function
 from chainrule.lower.maths.constants import PI, parts
-from chainrule.lower.maths.exact import ordered_sum
+from chainrule.lower.maths.exact import fast_two_sum
 
 TABLE = "@cr_two_over_pi"
 WORDS = 20
@@ -43,7 +43,7 @@ def two_over_pi() -> tuple[int, ...]:
     return (0, *words)
 
 
-def quadrant_and_rest(b: Builder, a: Value) -> tuple[Value, Value, Value]:
+def quadrant_and_rest(b: Writer, a: Vector) -> tuple[Vector, Vector, Vector]:
     """n mod 4, r and rest with a = n·π/2 + r + rest, for doubles a ≥ 2^17; NaN for infinity."""
     text, declares = _of_one()
     words = ", ".join(f"i64 {word}" for word in two_over_pi())
@@ -62,9 +62,9 @@ def _symbol(lanes: int) -> str:
 
 def _of_all(lanes: int) -> str:
     """Each lane through the function for one."""
-    b = Builder(FORMATS["f64"], lanes)
+    b = Writer(FORMATS["f64"], lanes)
     structure = "{" + ", ".join(RESULTS) + "}"
-    results = [Value(b, element, "poison") for element in RESULTS]
+    results = [Vector(b, element, "poison") for element in RESULTS]
     for i in range(lanes):
         one = b.write("double", f"extractelement <{lanes} x double> %a, i32 {i}")
         found = b.write("", f"call {structure} {_symbol(1)}(double {one})")
@@ -72,15 +72,15 @@ def _of_all(lanes: int) -> str:
             part = b.write(element, f"extractvalue {structure} {found}, {j}")
             whole = f"insertelement <{lanes} x {element}> {results[j]}, {element} {part}, i32 {i}"
             results[j] = b.write(element, whole)
-    return cold_function(b, _symbol(lanes), [Value(b, "double", "%a")], results)
+    return cold_function(b, _symbol(lanes), [Vector(b, "double", "%a")], results)
 
 
 @cache
 def _of_one() -> tuple[str, frozenset[str]]:
-    b = Builder(FORMATS["f64"], 1)
-    a = Value(b, "double", "%a")
+    b = Writer(FORMATS["f64"], 1)
+    a = Vector(b, "double", "%a")
     exponent = a.bits.shift_in_zeros(52)
-    # Lanes that are not huge come here too; what they get is not used, but the table has an end.
+    # Vector that are not huge come here too; what they get is not used, but the table has an end.
     exponent = b.select(exponent < 1040, 1040, exponent)
     mantissa = (a.bits & ((1 << 52) - 1)) | (1 << 52)
     # e = exponent − 1075; two digits before the point are kept.
@@ -110,24 +110,24 @@ def _of_one() -> tuple[str, frozenset[str]]:
     product = high * (pi / 2)
     lost = b.fma(high, pi / 2, -product) + b.fma(high, more / 2, low * (pi / 2))
     scale = b.select(negative, -scale, scale)
-    angle, rest = ordered_sum(b, product, lost)
+    angle, rest = fast_two_sum(b, product, lost)
     results = [narrow(b, quadrant), b.select(a < inf, angle * scale, nan), rest * scale]
     return cold_function(b, _symbol(1), [a], results), frozenset(b.declares)
 
 
-def wide(b: Builder, value: Value) -> Value:
+def wide(b: Writer, value: Vector) -> Vector:
     return b.convert("zext", value, "i128")
 
 
-def narrow(b: Builder, value: Value) -> Value:
+def narrow(b: Writer, value: Vector) -> Vector:
     return b.convert("trunc", value, "i64")
 
 
-def real(b: Builder, value: Value) -> Value:
+def real(b: Writer, value: Vector) -> Vector:
     """A whole number below 2^53 as a double."""
     return b.convert("sitofp", value, "double")
 
 
-def leading_zeros(b: Builder, value: Value) -> Value:
+def leading_zeros(b: Writer, value: Vector) -> Vector:
     b.declares.add("declare i64 @llvm.ctlz.i64(i64, i1)")
     return b.write("i64", f"call i64 @llvm.ctlz.i64(i64 {value}, i1 false)")

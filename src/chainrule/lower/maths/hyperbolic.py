@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chainrule.lower.maths.builder import Builder, Value
+from chainrule.lower.maths.builder import Vector, Writer
 from chainrule.lower.maths.exponential import EXP, reduced
 
 # Fitted by tests/lower/maths/coefficients.py: x + x·z·P(z) with z = x².
@@ -29,7 +29,7 @@ OVERFLOW = {"f64": 710.6, "f32": 89.6}
 TANH_IS_ONE = {"f64": 22.0, "f32": 10.0}
 
 
-def sinh(b: Builder, x: Value) -> Value:
+def sinh(b: Writer, x: Vector) -> Vector:
     """2·(c − 1/(16c)) with c = e^|x|/4."""
     a = b.abs(x)
     c = quarter_of_exp(b, a)
@@ -37,13 +37,13 @@ def sinh(b: Builder, x: Value) -> Value:
     return b.copysign(size, x)
 
 
-def cosh(b: Builder, x: Value) -> Value:
+def cosh(b: Writer, x: Vector) -> Vector:
     """2·(c + 1/(16c)) with c = e^|x|/4."""
     c = quarter_of_exp(b, b.abs(x))
     return 2.0 * (c + 0.0625 / c)
 
 
-def tanh(b: Builder, x: Value) -> Value:
+def tanh(b: Writer, x: Vector) -> Vector:
     """1 − 1/d with d = (e^2|x| + 1)/2; where tanh x < ½ this would lose digits."""
     a = b.abs(x)
     power, r = reduced(b, 2.0 * b.at_most(a, b.given(TANH_IS_ONE)))
@@ -51,11 +51,11 @@ def tanh(b: Builder, x: Value) -> Value:
     return b.copysign(b.select(a < 0.549, odd_series(b, a, TANH), 1.0 - 1.0 / d), x)
 
 
-def quarter_of_exp(b: Builder, a: Value) -> Value:
+def quarter_of_exp(b: Writer, a: Vector) -> Vector:
     power, r = reduced(b, b.at_most(a, b.given(OVERFLOW)), down=2)
     return b.polynomial(r, b.given(EXP)) * power.of_two(b)
 
 
-def odd_series(b: Builder, x: Value, coefficients: Mapping[str, tuple[float, ...]]) -> Value:
+def odd_series(b: Writer, x: Vector, coefficients: Mapping[str, tuple[float, ...]]) -> Vector:
     z = x * x
     return b.fma(x, z * b.polynomial(z, b.given(coefficients)), x)

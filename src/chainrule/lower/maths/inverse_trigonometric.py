@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chainrule.lower.maths.builder import Builder, Value
+from chainrule.lower.maths.builder import Vector, Writer
 from chainrule.lower.maths.constants import PI, parts
 
 # Fitted by tests/lower/maths/coefficients.py: x + x·z·A(z) with z = x².
@@ -28,12 +28,12 @@ ARCTAN = {
 }  # fmt: skip
 
 
-def half_of_pi(b: Builder) -> tuple[float, float]:
+def half_of_pi(b: Writer) -> tuple[float, float]:
     high, low = parts(PI, b.format, 2)
     return high / 2, low / 2
 
 
-def arcsin(b: Builder, x: Value) -> Value:
+def arcsin(b: Writer, x: Vector) -> Vector:
     """π/2 − 2·arcsin √((1 − a)/2) for a = |x| > ½; beyond 1 the root is NaN."""
     a = b.abs(x)
     high, low = half_of_pi(b)
@@ -46,7 +46,7 @@ def arcsin(b: Builder, x: Value) -> Value:
     return b.copysign(b.select(beyond, far, s + bend), x)
 
 
-def arccos(b: Builder, x: Value) -> Value:
+def arccos(b: Writer, x: Vector) -> Vector:
     """π/2 − arcsin x, or 2·arcsin √((1 − a)/2) for x > ½, and what that leaves of π for x < −½."""
     a = b.abs(x)
     high, low = half_of_pi(b)
@@ -60,7 +60,7 @@ def arccos(b: Builder, x: Value) -> Value:
     return b.fma(s + (bend - b.select(right, 0.0, low)), factor, base)
 
 
-def arctan(b: Builder, x: Value) -> Value:
+def arctan(b: Writer, x: Vector) -> Vector:
     """arctan a, or π/2 − arctan(1/a) for a = |x| > 1."""
     a = b.abs(x)
     high, low = half_of_pi(b)
@@ -70,7 +70,7 @@ def arctan(b: Builder, x: Value) -> Value:
     return b.copysign(b.select(beyond, high - (t + (bend - low)), t + bend), x)
 
 
-def arctan2(b: Builder, y: Value, x: Value) -> Value:
+def arctan2(b: Writer, y: Vector, x: Vector) -> Vector:
     """The angle of the point (x, y): a multiple of π/2, plus or minus arctan(smaller/larger)."""
     up, along = b.abs(y), b.abs(x)
     high, low = half_of_pi(b)
@@ -86,7 +86,7 @@ def arctan2(b: Builder, y: Value, x: Value) -> Value:
     return b.copysign(b.fma(angle, sign, quarters * high), y)
 
 
-def bend_of_arctan(b: Builder, t: Value) -> Value:
+def bend_of_arctan(b: Writer, t: Vector) -> Vector:
     """arctan t − t for 0 ≤ t ≤ 1."""
     z = t * t
     return t * z * b.polynomial(z, b.given(ARCTAN))

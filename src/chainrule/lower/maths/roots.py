@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from chainrule.lower.maths.builder import Builder, Value
+from chainrule.lower.maths.builder import Vector, Writer
 from chainrule.lower.maths.exact import exact_product
 from chainrule.lower.maths.logarithm import mantissa_and_exponent
 
@@ -16,7 +16,7 @@ CBRT = {
 }  # fmt: skip
 
 
-def cbrt(b: Builder, x: Value) -> Value:
+def cbrt(b: Writer, x: Vector) -> Vector:
     """2^q·∛(m·2^j) with |x| = m·2^(3q + j): an estimate, then one step of Halley's method."""
     a = b.abs(x)
     m, k = mantissa_and_exponent(b, a)

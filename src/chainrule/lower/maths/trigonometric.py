@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from chainrule.lower.maths.builder import Builder, Value, cold_function
+from chainrule.lower.maths.builder import Vector, Writer, cold_function
 from chainrule.lower.maths.constants import PI, parts, rounded
-from chainrule.lower.maths.exact import any_sum, corrected_quotient, exact_product, ordered_sum
+from chainrule.lower.maths.exact import corrected_quotient, exact_product, fast_two_sum, two_sum
 from chainrule.lower.maths.huge_angle import quadrant_and_rest
 
 # Fitted by tests/lower/maths/coefficients.py: sin r = r + r·z·S(z) and cos r = 1 + z·C(z), z = r².
@@ -29,24 +29,24 @@ COS = {
 LARGEST = {"f64": 2.0**40, "f32": 2.0**17}
 
 
-def sin(b: Builder, x: Value) -> Value:
+def sin(b: Writer, x: Vector) -> Vector:
     n, r = quarter_turns(b, b.abs(x))
     return sine_of_turned(b, n, r, x.bits & b.format.sign)
 
 
-def cos(b: Builder, x: Value) -> Value:
+def cos(b: Writer, x: Vector) -> Vector:
     """sin(|x| + π/2)."""
     n, r = quarter_turns(b, b.abs(x))
     return sine_of_turned(b, n + 1, r)
 
 
-def tan(b: Builder, x: Value) -> Value:
+def tan(b: Writer, x: Vector) -> Vector:
     """sin r / cos r, or −cos r / sin r after an odd number of quarter turns."""
     n, r, rest = quarter_turns(b, b.abs(x), keep=True)
     z = r * r
-    sine = ordered_sum(b, r, b.fma(r * z, b.polynomial(z, b.given(SIN)), rest))
+    sine = fast_two_sum(b, r, b.fma(r * z, b.polynomial(z, b.given(SIN)), rest))
     # cos(r + rest) = cos r − r·rest, up to what does not count.
-    cosine = ordered_sum(b, b.constant(1.0), b.fma(z, b.polynomial(z, b.given(COS)), -r * rest))
+    cosine = fast_two_sum(b, b.constant(1.0), b.fma(z, b.polynomial(z, b.given(COS)), -r * rest))
     odd = (n & 1).differs(0)
     over, under = (
         [b.select(odd, p, q) for p, q in zip(yes, no, strict=True)]
@@ -57,7 +57,7 @@ def tan(b: Builder, x: Value) -> Value:
     return (result.bits ^ flipped).float
 
 
-def sine_of_turned(b: Builder, n: Value, r: Value, sign: Value | None = None) -> Value:
+def sine_of_turned(b: Writer, n: Vector, r: Vector, sign: Vector | None = None) -> Vector:
     """sin(n·π/2 + r), of that sign: the coefficients of sine or of cosine, as n is even or odd."""
     z = r * r
     odd = (n & 1).differs(0)
@@ -77,7 +77,7 @@ def sine_of_turned(b: Builder, n: Value, r: Value, sign: Value | None = None) ->
     return b.copysign(b.fma(factor * unit, series, first), first)  # of −0, too
 
 
-def quarter_turns(b: Builder, a: Value, keep: bool = False) -> tuple[Value, ...]:
+def quarter_turns(b: Writer, a: Vector, keep: bool = False) -> tuple[Vector, ...]:
     """n and r with a = n·π/2 + r for a ≥ 0, and, to keep, what rounding r lost.
 
     Of n, only the last bits are there.
@@ -86,7 +86,7 @@ def quarter_turns(b: Builder, a: Value, keep: bool = False) -> tuple[Value, ...]
     return b.rarely(a > b.given(LARGEST), usual, lambda: many_quarter_turns(b, a, usual))
 
 
-def few_quarter_turns(b: Builder, a: Value, keep: bool) -> tuple[Value, ...]:
+def few_quarter_turns(b: Writer, a: Vector, keep: bool) -> tuple[Vector, ...]:
     form = b.format
     large = b.fma(a, rounded(2 / Fraction(PI), form), form.magic)
     count = large - form.magic
@@ -95,21 +95,21 @@ def few_quarter_turns(b: Builder, a: Value, keep: bool) -> tuple[Value, ...]:
     if not keep:
         return large.bits, b.fma(count, -third, b.fma(count, -second, exact))
     product, lost = exact_product(b, count, b.constant(-second))
-    r, rest = any_sum(b, exact, product)
+    r, rest = two_sum(b, exact, product)
     return large.bits, r, rest + b.fma(count, -third, lost)
 
 
-def many_quarter_turns(b: Builder, a: Value, usual: tuple[Value, ...]) -> tuple[Value, ...]:
+def many_quarter_turns(b: Writer, a: Vector, usual: tuple[Vector, ...]) -> tuple[Vector, ...]:
     """The same where lanes are huge, and the usual values elsewhere.
 
     It is a call, which gets the usual values too: what has to outlive a call is stored before it is
     known whether the call is made, and this cost more than all the rest.  Its code is a module of
     its own, which is compiled once for all programs: it takes as long as a small program.
     """
-    inner = Builder(b.format, b.lanes)
+    inner = Writer(b.format, b.lanes)
     names = ("%n", "%r", "%rest")[: len(usual)]
-    given = [Value(inner, v.element, name) for v, name in zip(usual, names, strict=True)]
-    angle = Value(inner, a.element, "%a")
+    given = [Vector(inner, v.element, name) for v, name in zip(usual, names, strict=True)]
+    angle = Vector(inner, a.element, "%a")
     results = choose_by_size(inner, angle, given)
     symbol = f"@cr_{'_'.join(names).replace('%', '')}_of_huge_{b.format.name}x{b.lanes}"
     text = cold_function(inner, symbol, [angle, *given], results)
@@ -118,7 +118,7 @@ def many_quarter_turns(b: Builder, a: Value, usual: tuple[Value, ...]) -> tuple[
     return tuple(b.call(symbol, [v.element for v in usual], a, *usual))
 
 
-def choose_by_size(b: Builder, a: Value, usual: Sequence[Value]) -> list[Value]:
+def choose_by_size(b: Writer, a: Vector, usual: Sequence[Vector]) -> list[Vector]:
     """In double precision for both formats."""
     single = b.format.element == "float"
     found = quadrant_and_rest(b, b.convert("fpext", a, "double") if single else a)

@@ -17,7 +17,7 @@ from typing import Any
 
 from chainrule.lower.tape.tape import Tape
 from chainrule.lower.target import Target
-from chainrule.lower.values.array import TAPE, Call, Move
+from chainrule.lower.values.array import TAPE, Move, OpCall
 from chainrule.lower.values.cuts import Box
 from chainrule.lower.values.value import DOUBLE, KNOWN, Access, Value, ordered, pointwise, root
 
@@ -104,7 +104,7 @@ class Factored:
             self.results.append(Value("result", dims, made.dtype, ((self.value, ()),), i))
 
     @property
-    def rooms(self) -> list[Value]:
+    def buffers(self) -> list[Value]:
         """What is memory to work in."""
         asked = self.value.params.results
         return [v for v, made in zip(self.results, asked, strict=True) if not made.each]
@@ -128,12 +128,12 @@ class Called:
 
 @dataclass(eq=False)
 class Taped(Called):
-    """A tape that machine code runs; `room` is the memory of its values and adjoints."""
+    """A tape that machine code runs; `buffer` is the memory of its values and adjoints."""
 
-    room: Value = field(init=False)
+    buffer: Value = field(init=False)
 
     def __post_init__(self) -> None:
-        self.room = Value("result", (self.tape.words,), DOUBLE, ((self.value, ()),))
+        self.buffer = Value("result", (self.tape.words,), DOUBLE, ((self.value, ()),))
 
     @property
     def tape(self) -> Tape:
@@ -186,7 +186,7 @@ def _own_memory(outputs: list[Value]) -> Iterator[Value]:
             yield out
         elif out.dtype not in KNOWN:
             operand = ((out, pointwise(len(out.dims))),)
-            yield Value("call", out.dims, out.dtype, operand, Call(Move(), [out.dims]))
+            yield Value("call", out.dims, out.dtype, operand, OpCall(Move(), [out.dims]))
         else:
             yield Value("map", out.dims, out.dtype, ((out, pointwise(len(out.dims))),), "copy")
 

@@ -160,7 +160,7 @@ def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:
     assert isinstance(step, Called)
     results = [*step.results] if step.value.dtype == object else [step.value]
     if isinstance(step, Taped):
-        results.append(step.room)
+        results.append(step.buffer)
     return [a for a, _ in step.value.args], results
 
 
@@ -186,12 +186,12 @@ class _Arena:
 
     def take(self, size: int) -> int:
         size = _rounded(size)
-        for i, (offset, room) in enumerate(self.free):
-            if room >= size:
-                if room == size:
+        for i, (offset, free_bytes) in enumerate(self.free):
+            if free_bytes >= size:
+                if free_bytes == size:
                     del self.free[i]
                 else:
-                    self.free[i] = (offset + size, room - size)
+                    self.free[i] = (offset + size, free_bytes - size)
                 return offset
         if self.free and sum(self.free[-1]) == self.top:
             offset, _ = self.free.pop()
@@ -204,11 +204,11 @@ class _Arena:
         self.free.append((offset, _rounded(size)))
         self.free.sort()
         joined: list[tuple[int, int]] = []
-        for start, room in self.free:
+        for start, free_bytes in self.free:
             if joined and sum(joined[-1]) == start:
-                joined[-1] = (joined[-1][0], joined[-1][1] + room)
+                joined[-1] = (joined[-1][0], joined[-1][1] + free_bytes)
             else:
-                joined.append((start, room))
+                joined.append((start, free_bytes))
         self.free = joined
 
 

@@ -85,7 +85,7 @@ def alone(step: Step, k: int, rows: int, tile: int) -> Region | None:
     if axis == NEVER:
         return None
     _note(step, known, axis, 0)
-    own = set(step.rooms) if isinstance(step, Factored) else set()
+    own = set(step.buffers) if isinstance(step, Factored) else set()
     return Region(k, k, rows, tile, {step: axis}, known.dim, own, known.total)
 
 
@@ -264,7 +264,7 @@ def _note(step: Step, known: _Rows, k: int, stage: int) -> None:
                 known.dim[value] = 0
             else:
                 known.total.add(value)
-        elif isinstance(step, Factored) and value in step.rooms:
+        elif isinstance(step, Factored) and value in step.buffers:
             continue
         elif value.kind == "reduce" and k in value.params[1]:
             known.total.add(value)

@@ -25,9 +25,10 @@ SLOT_TYPES = (DOUBLE, LONG, BOOL)  # what a slot of eight bytes holds
 class Kind:
     """One kind of instruction: its operands, its value, and what it adds to their adjoints.
 
-    `inputs` are the operands, the result, its adjoint, and what was `saved` on the way forward: all
-    that the way back needs of the operands.  It is read in order then, where operands lie anywhere,
-    and a function of them is computed beside the value, while that waits for the one before.
+    `inputs` are the operands, the result, its adjoint, and what was `saved` in the forward pass:
+    all that the reverse pass needs of the operands.  It is read in order then, where operands lie
+    anywhere, and a function of them is computed beside the value, while that waits for the one
+    before.
     """
 
     def __init__(self, node: Node, args: Sequence[Any]):
@@ -93,7 +94,7 @@ class Kind:
         self.inputs += tuple(Value("input", (), v.dtype, params=i) for i, v in given)
 
     def _read_back(self, values: list[Value]) -> dict[Value | None, Value]:
-        """Values of the way back, from what was saved."""
+        """Values of the reverse pass, from what was saved."""
         kept = self.inputs[len(self.operands) + 2 :]
         known: dict[Value | None, Value] = dict(zip(self.saved, kept, strict=True))
         for v in ordered(values):

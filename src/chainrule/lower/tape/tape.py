@@ -4,9 +4,10 @@ Values stand in slots of eight bytes: first what is given (inputs, constants), t
 instruction.  Instructions are sorted by level (how many steps lie before them) and kind, and follow
 each other in *runs* of one kind, so that the loop asks once per run what to do, and computes
 neighbours together.  A run is its kind, length and flags; its results are the next slots, and its
-operands stand in a list of slots: all first operands, then all second ones, …  What the way back
-will need of the operands is saved in the same order, in a room of its own.  So an instruction takes
-4 bytes per operand, 16 for its value and its adjoint, and 8 for each number saved; a run takes 4.
+operands stand in a list of slots: all first operands, then all second ones, …  What the reverse
+pass will need of the operands is saved in the same order, in a buffer of its own.  So an
+instruction takes 4 bytes per operand, 16 for its value and its adjoint, and 8 for each number
+saved; a run takes 4.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SHORT_GROUP = 16  # groups of fewer instructions of one kind are put together, o
 
 
 @dataclass(frozen=True)
-class Result:
+class TapeResult:
     """Where a result is read: of the values, or of the adjoints of a sweep, which slots."""
 
     sweep: int  # -1: of the values
@@ -37,8 +38,8 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """A way back: the slot it starts from, its adjoint, and the runs that hand theirs on."""
+class ReverseSweep:
+    """A reverse pass: the slot it starts from, its adjoint, and the runs that hand theirs on."""
 
     slot: int
     seed: float
@@ -52,11 +53,11 @@ class Tape:
     kinds: tuple[Kind, ...]
     runs: np.ndarray  # a word each
     operands: np.ndarray
-    given: np.ndarray  # the first slots: constants, and room for the inputs
+    given: np.ndarray  # the first slots: constants, and places for the inputs
     inputs: tuple[tuple[int, int, Any], ...]  # first slot, size, type
     instructions: int
-    sweeps: tuple[Sweep, ...]
-    results: tuple[Result, ...]
+    sweeps: tuple[ReverseSweep, ...]
+    results: tuple[TapeResult, ...]
 
     @property
     def slots(self) -> int:
@@ -64,7 +65,7 @@ class Tape:
 
     @property
     def saved(self) -> int:
-        """How many numbers are kept for the way back, beside values."""
+        """How many numbers are kept for the reverse pass, beside values."""
         return sum(n * len(kind.saved) for n, kind in zip(self.counts, self.kinds, strict=True))
 
     @property
@@ -75,7 +76,7 @@ class Tape:
 
     @property
     def words(self) -> int:
-        """Numbers of eight bytes that a call needs room for."""
+        """Numbers of eight bytes that a call needs memory for."""
         return self.slots + (self.slots + self.saved if self.sweeps else 0)
 
     @property

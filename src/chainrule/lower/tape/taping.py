@@ -18,7 +18,7 @@ from chainrule.core.rule import rule_for
 from chainrule.diff import sweep
 from chainrule.diff.sweep import SWEEP, moves_lanes
 from chainrule.lower.tape.kinds import SLOT_TYPES, Kind
-from chainrule.lower.tape.tape import MAX_KINDS, Result, Sweep, Tape, scheduled
+from chainrule.lower.tape.tape import MAX_KINDS, ReverseSweep, Tape, TapeResult, scheduled
 from chainrule.lower.values.array import TAPE, NotLoweredError
 from chainrule.lower.values.value import DOUBLE
 from chainrule.ops.structure import item
@@ -34,12 +34,12 @@ def taped(recording: Recording) -> Recording:
     Raises NotLoweredError where a gradient was recorded as a sweep and no tape can do it.
     """
     graph = recording.graph
-    if len(graph) < sweep.LEAST:
+    if len(graph) < sweep.MIN_NODES:
         return recording
     writer = _Writer(recording)
     writer.walk(dfs_order((*graph.outputs, *(g.node for g in recording.guards)), inputs_of))
     # A gradient that was recorded rule by rule has three nodes for one.
-    if not writer.sweeps and len(writer.kind) < 3 * sweep.LEAST:
+    if not writer.sweeps and len(writer.kind) < 3 * sweep.MIN_NODES:
         return recording
     return writer.recording()
 
@@ -283,8 +283,8 @@ class _Writer:
         found = scheduled(kind, np.array(self.level), back, np.array(self.operands), arity)
         sweeps = []
         for node, i in self.sweeps.items():
-            out = found.slot[self.slots[node.args[0]]]  # type: ignore[index]
-            sweeps.append(Sweep(int(out), float(node.attrs["seed"]), found.runs_back(i)))
+            out = found.slot[self.slots[node.args[0]]]
+            sweeps.append(ReverseSweep(int(out), float(node.attrs["seed"]), found.runs_back(i)))
         return Tape(
             tuple(self.kinds),
             sweeps[0].runs if sweeps else found.runs,  # forward, their flag is not looked at
@@ -294,7 +294,7 @@ class _Writer:
             len(kind) - len(self.preset),
             tuple(sweeps),
             tuple(
-                Result(sweep, found.slot[np.asarray(slots)].reshape(-1), n.shape, n.dtype)
+                TapeResult(sweep, found.slot[np.asarray(slots)].reshape(-1), n.shape, n.dtype)
                 for n, (sweep, slots) in wanted.items()
             ),
         )
@@ -308,7 +308,7 @@ class _Writer:
         for node, i in self.sweeps.items():
             walked = np.zeros(len(kind), bool)
             walked[[self.slots[n] for n in node.attrs["_order"] if n.shape == ()]] = True
-            for end in node.args[1:]:  # type: ignore[index]
+            for end in node.args[1:]:
                 walked[self.slots[end]] = False
             back |= walked.astype(np.int32) << i
         for k, made in enumerate(tuple(self.kinds)):

@@ -70,7 +70,7 @@ class Move:
             return x
 
 
-class Call:
+class OpCall:
     """An op as the interpreter calls it: per argument its shape, or the constant it is."""
 
     __slots__ = ("arguments", "node")

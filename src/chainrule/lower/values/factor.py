@@ -27,7 +27,7 @@ from chainrule.lower.values.routine import (
     Asked,
     Given,
     Made,
-    Result,
+    Output,
     Routine,
     letter,
 )
@@ -58,7 +58,7 @@ class Factors(Convolutions):
         n = a.shape[-1]
         matrix, turned = self._lying(self._stacked(a))
         calls = [("potrf", ("L" if turned is not upper else "U", n, Made(0), n, INFO))]
-        made = [Result((n, n), a.dtype)]
+        made = [Output((n, n), a.dtype)]
         factor, failed = self._routine(
             f"cholesky {n, n}", calls, [matrix], made, [(0, 0)], n**3 // 3
         )
@@ -80,7 +80,7 @@ class Factors(Convolutions):
         flag = FLAG[turned]
         calls = [("getrs", (flag, n, columns, Given(0), n, Given(1), Made(0), n, INFO))]
         operands = [factor, pivots, self.finite(self.packed(right))]
-        made = [Result((columns, n), a.dtype)]
+        made = [Output((columns, n), a.dtype)]
         x, _ = self._routine(
             f"solve {n, n} {n, columns}", calls, operands, made, [(0, 2)], 2 * n * n * columns
         )
@@ -111,7 +111,7 @@ class Factors(Convolutions):
             call = ("trsm", ("R", half, flag, unit, *sizes))
         else:
             call = ("trsm", ("L", half, flag, unit, n, columns, ONE, Given(0), n, Made(0), n))
-        made = [Result(right.shape[1:], a.dtype)]
+        made = [Output(right.shape[1:], a.dtype)]
         name, work = f"triangular solve {n, n} {n, columns}", n * n * columns
         x, _ = self._routine(name, [call], [matrix, right], made, [(0, 1)], work)
         return self._solution(self.turned(x) if by_rows else x, shape)
@@ -124,7 +124,10 @@ class Factors(Convolutions):
         factor, pivots, _, singular, turned = self._lu(self._stacked(a))
         self._ask_if(singular)
         calls = [("getri", (n, Made(0), n, Given(1), Made(1), n * BLOCK_COLUMNS, INFO))]
-        made = [Result((n, n), a.dtype), Result((n * BLOCK_COLUMNS,), a.dtype, each=False)]
+        made = [
+            Output((n, n), a.dtype),
+            Output((n * BLOCK_COLUMNS,), a.dtype, each=False),
+        ]
         found, *_ = self._routine(
             f"inverse {n, n}", calls, [factor, pivots], made, [(0, 0)], 4 * n**3 // 3
         )
@@ -155,7 +158,11 @@ class Factors(Convolutions):
             ("getrf", (n, n, Made(0), n, Made(1), INFO)),
             ("parity", (n, Made(1), Made(2))),
         ]
-        made = [Result((n, n), a.dtype), Result((n,), INTEGER), Result((), a.dtype)]
+        made = [
+            Output((n, n), a.dtype),
+            Output((n,), INTEGER),
+            Output((), a.dtype),
+        ]
         found = self._routine(f"LU {n, n}", calls, [matrix], made, [(0, 0)], 2 * n**3 // 3)
         factor, pivots, parity, singular = found
         return factor, pivots, parity, singular, turned
@@ -168,12 +175,12 @@ class Factors(Convolutions):
         if 0 in a.shape:
             return self._filled((*stack, n), a, 0), self._filled(a.shape, a, 0)
         matrix = self._by_columns(a)
-        room, whole = 1 + (6 + BLOCK_COLUMNS) * n + 2 * n * n, 3 + 5 * n
-        sizes = Made(2), room, Made(3), whole, INFO
+        words, whole = 1 + (6 + BLOCK_COLUMNS) * n + 2 * n * n, 3 + 5 * n
+        sizes = Made(2), words, Made(3), whole, INFO
         calls = [("syevd", ("V", UPLO.upper(), n, Made(0), n, Made(1), *sizes))]
         made = [
-            Result((n, n), a.dtype), Result((n,), a.dtype),
-            Result((room,), a.dtype, each=False), Result((whole,), INTEGER, each=False),
+            Output((n, n), a.dtype), Output((n,), a.dtype),
+            Output((words,), a.dtype, each=False), Output((whole,), INTEGER, each=False),
         ]  # fmt: skip
         found = self._routine(f"eigh {n, n}", calls, [matrix], made, [(0, 0)], 9 * n**3)
         vectors, values, _, _, failed = found
@@ -187,16 +194,16 @@ class Factors(Convolutions):
         k = m if mode == "complete" else n
         if 0 in a.shape:
             raise NotLoweredError("the matrix is empty")
-        room = BLOCK_COLUMNS * k
-        beside = Result((n,), a.dtype), Result((room,), a.dtype, each=False)
-        calls = [("geqrf", (m, n, Made(0), m, Made(1), Made(2), room, INFO))]
-        made = [Result((n, m), a.dtype), *beside]
+        words = BLOCK_COLUMNS * k
+        beside = Output((n,), a.dtype), Output((words,), a.dtype, each=False)
+        calls = [("geqrf", (m, n, Made(0), m, Made(1), Made(2), words, INFO))]
+        made = [Output((n, m), a.dtype), *beside]
         operands = [self._by_columns(a)]
         reflected, scales, *_ = self._routine(
             f"QR {m, n}", calls, operands, made, [(0, 0)], 2 * m * n * n
         )
-        made, operands = [Result((k, m), a.dtype), beside[1]], [reflected, scales]
-        back = [("orgqr", (m, k, n, Made(0), m, Given(1), Made(1), room, INFO))]
+        made, operands = [Output((k, m), a.dtype), beside[1]], [reflected, scales]
+        back = [("orgqr", (m, k, n, Made(0), m, Given(1), Made(1), words, INFO))]
         q, *_ = self._routine(f"Q of QR {m, n}", back, operands, made, [(0, 0)], 2 * m * n * k)
         upper = self.held(np.triu(np.ones((k, n), bool)))
         r = self.getitem(self.turned(reflected), (slice(None), slice(k)))
@@ -210,13 +217,13 @@ class Factors(Convolutions):
             raise NotLoweredError("the matrix is empty")
         k, most = min(m, n), max(m, n)
         rows, columns = (m, n) if full_matrices else (k, k)
-        room = 4 * k * k + 7 * k + most + 2 * BLOCK_COLUMNS * most
-        sizes = Made(2), m, Made(3), columns, Made(4), room, Made(5), INFO
+        words = 4 * k * k + 7 * k + most + 2 * BLOCK_COLUMNS * most
+        sizes = Made(2), m, Made(3), columns, Made(4), words, Made(5), INFO
         calls = [("gesdd", ("A" if full_matrices else "S", m, n, Made(0), m, Made(1), *sizes))]
         made = [
-            Result((n, m), a.dtype), Result((k,), a.dtype), Result((rows, m), a.dtype),
-            Result((n, columns), a.dtype), Result((room,), a.dtype, each=False),
-            Result((8 * k,), INTEGER, each=False),
+            Output((n, m), a.dtype), Output((k,), a.dtype), Output((rows, m), a.dtype),
+            Output((n, columns), a.dtype), Output((words,), a.dtype, each=False),
+            Output((8 * k,), INTEGER, each=False),
         ]  # fmt: skip
         work = 4 * most * k * k + 22 * k**3
         found = self._routine(f"svd {m, n}", calls, [self._by_columns(a)], made, [(0, 0)], work)
@@ -235,7 +242,7 @@ class Factors(Convolutions):
         name: str,
         calls: Sequence[Asked],
         operands: Sequence[Array],
-        made: Sequence[Result],
+        made: Sequence[Output],
         starts: Sequence[tuple[int, int]],
         flops: int,
     ) -> list[Array]:
@@ -250,7 +257,7 @@ class Factors(Convolutions):
             if any(isinstance(a, int) and a > MAX_INTEGER for a in arguments):
                 raise NotLoweredError(f"{called} does not count so far")
         batch = max(a.shape[0] for a in operands)
-        results = (*made, Result((), BOOL))
+        results = (*made, Output((), BOOL))
         asked = Routine(
             name,
             batch,

@@ -26,7 +26,7 @@ class Made(NamedTuple):
     number: int
 
 
-class Result(NamedTuple):
+class Output(NamedTuple):
     """What is made: of each of the stack, or memory to work in, which all of it use in turn."""
 
     dims: tuple[int, ...]
@@ -51,7 +51,7 @@ class Routine:
     name: str
     batch: int
     calls: tuple[Asked, ...]
-    results: tuple[Result, ...]
+    results: tuple[Output, ...]
     starts: tuple[tuple[int, int], ...]
     shared: tuple[bool, ...]
     flops: int  # of each

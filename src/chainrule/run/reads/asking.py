@@ -54,7 +54,7 @@ def _len(reads: Reads, frame: FrameType, args: list[Any]) -> None:
     if not isa(args[0], np.ndarray):
         reads.taken(args[0], frame)
     elif reads.holds(args[0]):
-        reads.form(args[0])
+        reads.layout(args[0])
 
 
 def _iter(reads: Reads, frame: FrameType, args: list[Any]) -> None:

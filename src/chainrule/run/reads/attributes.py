@@ -28,13 +28,13 @@ from chainrule.run.reads.lookup import (
     BUILTIN_METHODS,
     RANDOM,
     ended_parts_of,
-    form_of,
     found_in,
     is_computed,
     is_own,
     is_transparent,
     is_written_in_python,
     isa,
+    layout_of,
     named,
     own_value,
     parts_of,
@@ -50,7 +50,7 @@ from chainrule.run.reads.origin import (
     own_names,
 )
 
-FORM = frozenset(("shape", "ndim", "size", "dtype", "strides", "nbytes", "itemsize", "flags"))
+LAYOUT = frozenset(("shape", "ndim", "size", "dtype", "strides", "nbytes", "itemsize", "flags"))
 
 
 class Attributes(Log):
@@ -195,13 +195,13 @@ class Attributes(Log):
     # ---- arrays ----------------------------------------------------------------------------------
 
     def array_attribute(self, array: np.ndarray, name: str) -> None:
-        if name in FORM and self.holds(array):
-            self.form(array)
+        if name in LAYOUT and self.holds(array):
+            self.layout(array)
         elif name == "flat":
             self.array(array)
 
-    def form(self, array: np.ndarray) -> None:
-        self.bind(value_of, array, form_of, form_of(array), "the shape of an array")
+    def layout(self, array: np.ndarray) -> None:
+        self.bind(value_of, array, layout_of, layout_of(array), "the shape of an array")
 
     def array(self, array: np.ndarray) -> None:
         """The numbers of an array are about to be read by code that is not recorded."""

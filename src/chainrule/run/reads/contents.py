@@ -111,7 +111,7 @@ class Reads(Attributes):
         simple = array.dtype != object and not holds_variable(key)
         picked: Any = quietly(itemgetter(key), array) if simple else ABSENT
         if isa(picked, np.ndarray) and picked.base is not None:
-            self.form(array)  # a view: no number is read yet
+            self.layout(array)  # a view: no number is read yet
         elif isa(picked, np.void):
             self.mark(picked)
             self.array(array)
@@ -140,7 +140,7 @@ class Reads(Attributes):
             if value.ndim < 2:
                 self.array(value)
             elif self.holds(value):
-                self.form(value)  # its rows are views
+                self.layout(value)  # its rows are views
         else:
             self.whole(value, frame, numbers=False)
 

@@ -164,7 +164,7 @@ def objects_of(array: np.ndarray) -> tuple[Any, ...]:
     return tuple(array.flat)
 
 
-def form_of(array: np.ndarray) -> Any:
+def layout_of(array: np.ndarray) -> Any:
     return array.shape, array.strides, array.dtype.str, bool(array.flags.writeable)
 
 

@@ -74,7 +74,7 @@ def array_method(
     elif name not in VIEWING or not _gives_view(owner, name, args, keywords):
         numpy_call(reads, frame, None, [owner, *args], keywords)
     else:
-        reads.form(owner)
+        reads.layout(owner)
 
 
 def _gives_view(owner: Any, name: str, args: list[Any], keywords: Sequence[str]) -> bool:
