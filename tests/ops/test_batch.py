@@ -16,7 +16,7 @@ COUNT = 3
 # Ops that work lane by lane, and why.  This list only shrinks.
 LOOPED: dict[str, str] = {
     "least_squares": "NumPy's lstsq takes one matrix; right sides of one matrix do not loop",
-    "live_operand": "it asks the op it serves which entries are read, which may differ by lane",
+    "live_operand": "it asks another op which entries are read; where all lanes agree it does not",
     "outcome": "it runs an op to see what comes of it, and one lane may fail alone",
     "random_bits": "NumPy's generator takes one key",
     "random_uniform": "NumPy's generator takes one key",

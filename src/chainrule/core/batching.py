@@ -3,13 +3,12 @@
 `Op.batch` of a record says how: a function of a `BatchCall` that returns the result with lanes in
 front, or None where it cannot.  The common kinds:
 
-    LANES              elementwise: ranks are aligned behind the axis of lanes
-    SPREAD             every operand is given an axis of lanes: they have one shape
-    STACKED            the op takes stacks of its one operand already (matrices, all lanes alike)
-    Axes("axis")       an attr names axes of the first operand: they are counted behind the lanes
-    AlignedAxis("axis") operands are aligned, and an attr names an axis of the result
-    Prefix("shape")    an attr is a shape of the operand or the result: lanes go in front
-    a function         anything else
+    LANES                elementwise: ranks are aligned behind the axis of lanes
+    SPREAD               every operand is given an axis of lanes: they have one shape
+    STACKED              the op takes stacks of its one operand already (matrices, all lanes alike)
+    Axes("axis")         an attr names axes of the first operand: they are counted behind the lanes
+    AlignedAxis("axis")  operands are aligned, and an attr names an axis of the result
+    a function           anything else, as with `merged`: the lanes as a part of another axis
 
 An op without works lane by lane: slow, right, and named in reports.
 """
@@ -191,17 +190,6 @@ class AlignedAxis:
         rank = max(map(rank_of, call.args))
         changed: dict[str, Any] = {self.name: behind(call.attrs[self.name], len(call.shape))}
         return call.call(*(call.aligned(i, rank) for i in range(len(call.args))), **changed)
-
-
-@dataclass(frozen=True, slots=True)
-class Prefix:
-    """An attr is a shape: that of the result, or of the operand; the lanes go in front of it."""
-
-    name: str
-
-    def __call__(self, call: BatchCall) -> Any:
-        changed: dict[str, Any] = {self.name: (call.count, *call.attrs[self.name])}
-        return call.call(call.spread(0), **changed)
 
 
 def merged(x: Any, axis: int, groups: int = 1) -> Any:

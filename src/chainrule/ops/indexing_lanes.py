@@ -53,11 +53,9 @@ def _value_of(call: BatchCall, rank: int) -> Any:
     """
     value = call.raw(1) if call.on(1) else call.raw(1)[None]
     extra = value.ndim - 1 - rank
-    return lifted(value if extra <= 0 else value.reshape(_without(value.shape, extra)), rank)
-
-
-def _without(shape: tuple[int, ...], extra: int) -> tuple[int, ...]:
-    return (shape[0], *shape[1 + extra :])
+    if extra <= 0:
+        return lifted(value, rank)
+    return value.reshape((value.shape[0], *value.shape[1 + extra :]))
 
 
 # -- indices with arrays -----------------------------------------------------------------------
@@ -82,8 +80,7 @@ class _Index:
 
     def lanes_first(self, out: Any) -> Any:
         """(lanes, common, before, after) as (lanes, before, common, after)."""
-        first, second = self.common, self.at
-        return _swapped(out, first, second)
+        return _swapped(out, self.common, self.at)
 
     def common_first(self, value: Any) -> Any:
         """The inverse of `lanes_first`."""
@@ -109,9 +106,9 @@ def _index_of(call: BatchCall, first: int, rank: int) -> _Index:
     arrays = list(call.args[first:])
     if any(type(a) is Lanes for a in arrays):
         template, arrays = _with_positions(call, template, first)
-    sizes = [_common_axes(a) for a in arrays]
-    common = max(sizes)
-    places = [i for i, part in enumerate(template) if isinstance(part, (int, Slot))]
+    common = max(map(_common_axes, arrays), default=0)
+    # Without any array, numbers are no part of an index with arrays.
+    places = [i for i, p in enumerate(template) if arrays and isinstance(p, (int, Slot))] or [0]
     apart = places[-1] - places[0] + 1 > len(places)
     hidden = rank - sum(_axes_used(part, arrays) for part in template)
     return _Index(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import BatchCall, lifted
 from chainrule.core.masked import unmasked
 from chainrule.core.node import Node
 from chainrule.core.op import OPS, Op, Sample, sample
@@ -72,6 +73,15 @@ def _samples() -> list[Sample]:
     return found
 
 
+def _live_lanes(call: BatchCall) -> Any:
+    """Which entries are read is asked once, unless other lanes of the result are alive in each."""
+    if call.on(1):
+        return None
+    shape = call.attrs["shape"]
+    x = lifted(call.raw(0), len(shape))
+    return call.call(x, call.raw(1), shape=(call.count, *shape))
+
+
 live_operand: Op = linear(
     "live_operand",
     _live,
@@ -85,4 +95,5 @@ live_operand: Op = linear(
     samples=_samples,
     spec=lambda x, alive, of, position, shapes, settings, shape: Spec(shape, x.dtype),
     doc="An operand of the op `of`, with zeros for what is not finite and no live lane reads.",
+    batch=_live_lanes,
 )
