@@ -47,8 +47,17 @@ if TYPE_CHECKING:  # the rest of the public face is imported when first asked fo
     from chainrule.core.order import topological_sort
     from chainrule.diff.custom import Function
     from chainrule.diff.gradient import grad, jvp, value_and_grad, vjp
-    from chainrule.diff.jacobian import hessian, hvp, jacobian
+    from chainrule.diff.jacobian import (
+        diag_hessian,
+        diag_jacobian,
+        hessian,
+        hvp,
+        jacobian,
+        per_example_grad,
+        value_and_jacobian,
+    )
     from chainrule.diff.run import Run
+    from chainrule.diff.vmap import vmap
     from chainrule.record.trace import trace
 
 __version__ = "0.1.0"
@@ -89,6 +98,8 @@ __all__ = [
     "compile",
     "conditioning",
     "debug",
+    "diag_hessian",
+    "diag_jacobian",
     "diff_runs",
     "explain",
     "find_nonfinite",
@@ -99,14 +110,17 @@ __all__ = [
     "jvp",
     "key",
     "learn",
+    "per_example_grad",
     "set_threads",
     "stop_gradient",
     "topological_sort",
     "trace",
     "tree",
     "value_and_grad",
+    "value_and_jacobian",
     "variable",
     "vjp",
+    "vmap",
 ]
 
 
@@ -120,6 +134,8 @@ LAZY = {  # where each name lives that is imported when first asked for
     "compile": "chainrule.run.compiled",
     "conditioning": "chainrule.explain.conditioning",
     "debug": "chainrule.explain.debug",
+    "diag_hessian": "chainrule.diff.jacobian",
+    "diag_jacobian": "chainrule.diff.jacobian",
     "diff_runs": "chainrule.explain.compare",
     "find_nonfinite": "chainrule.explain.nonfinite",
     "grad": "chainrule.diff.gradient",
@@ -128,11 +144,14 @@ LAZY = {  # where each name lives that is imported when first asked for
     "jacobian": "chainrule.diff.jacobian",
     "jvp": "chainrule.diff.gradient",
     "key": "chainrule.ops.random",
+    "per_example_grad": "chainrule.diff.jacobian",
     "set_threads": "chainrule.run.threads",
     "topological_sort": "chainrule.core.order",
     "trace": "chainrule.record.trace",
     "value_and_grad": "chainrule.diff.gradient",
+    "value_and_jacobian": "chainrule.diff.jacobian",
     "vjp": "chainrule.diff.gradient",
+    "vmap": "chainrule.diff.vmap",
 }
 MODULES = ("learn", "tree")
 

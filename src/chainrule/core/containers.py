@@ -162,6 +162,15 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
     return leaves, Structure(tuple(entries))
 
 
+def opened(tree: Any) -> tuple[Opened, list[Any]] | None:
+    """A container without its children, and these; None of a leaf."""
+    kind = _kind(type(tree))
+    if kind is None:
+        return None
+    entry, children = kind.open(tree)
+    return entry, list(children)
+
+
 def map_leaves(f: Callable[..., Any], tree: Any, *more: Any) -> Any:
     """`tree` with each leaf replaced by f of it and the leaves in the same place of `more`."""
     leaves, structure = flatten(tree)

@@ -44,6 +44,9 @@ before single ones; the first whose `applies` holds is told (`explain.cures.Case
 
 `origin` is how such a report writes the op between two operands: - of subtract in "inf - inf".
 
+`batch` says how the op works on many lanes at once (`core.batching`); an op without does so lane by
+lane.
+
 `usually` of an op recorded as others (`expand`): called with so many arguments and no keyword, it
 is just the op of that name.
 """
@@ -63,6 +66,7 @@ from chainrule.core.parts import OBJECT
 from chainrule.errors import ArgumentError, DetachError, GraphError
 
 if TYPE_CHECKING:
+    from chainrule.core.batching import Batch
     from chainrule.core.cure import Cure
     from chainrule.core.picked import OnPicked
     from chainrule.core.rule import Rule
@@ -193,6 +197,7 @@ class Op:
     raises: Function | bool = False
     commutes: bool = False
     picked: OnPicked | bool = False
+    batch: Batch | None = None
     symbol: str = ""
     cure: tuple[Cure, ...] = ()
     origin: str = ""

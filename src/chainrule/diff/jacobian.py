@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from chainrule.core.masked import unmasked
-from chainrule.diff.call import Call, positions, unit, zeros_like
+from chainrule.diff.backward import own
+from chainrule.diff.call import Call, positions
 from chainrule.diff.gradient import ArgNums, _as_tuples, grad, jvp
-from chainrule.errors import ArgumentError, DerivativeError
-from chainrule.record.variable import Variable
+from chainrule.diff.units import Blocks, by_columns, by_rows, diagonal_of, forward_is_cheaper
+from chainrule.diff.vmap import vmap
+from chainrule.errors import ArgumentError, DerivativeError, ShapeError
 
 MODES = ("auto", "reverse", "forward")
 
@@ -22,37 +23,126 @@ def jacobian(
     argnums: ArgNums = 0,
     mode: str = "auto",
     sparse: bool = False,
+    chunk: int | None = None,
     *,
     holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """A function that returns ∂f/∂argument, of shape output.shape + argument.shape.
 
-    Containers nest: the structure of the output, and in each place that of the argument.  Mode
-    "auto" pushes forward when there are fewer inputs than outputs and pulls back otherwise.
+    Containers nest: the structure of the output, and in each place that of the argument.  All rows
+    (or columns) are computed in one sweep, `chunk` of them at a time.  Mode "auto" pulls rows back
+    or pushes columns forward, whichever touches fewer numbers.
+
+    >>> cr.jacobian(lambda x: x**2)(np.array([1.0, 2.0, 3.0]))
+    array([[2., 0., 0.],
+           [0., 4., 0.],
+           [0., 0., 6.]])
     """
+    both = value_and_jacobian(f, argnums, mode, sparse, chunk, holomorphic=holomorphic)
+
+    @wraps(f)
+    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
+        return both(*args, **kwargs)[1]
+
+    return jacobian_of_f
+
+
+def value_and_jacobian(
+    f: Callable[..., Any],
+    argnums: ArgNums = 0,
+    mode: str = "auto",
+    sparse: bool = False,
+    chunk: int | None = None,
+    *,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns (f(*args), Jacobian): f is called once for both."""
     if mode not in MODES:
         raise ArgumentError(f"jacobian mode {mode!r}: choose one of {', '.join(MODES)}")
     if sparse:
         raise ArgumentError("sparse Jacobians are not available yet; leave sparse=False")
 
     @wraps(f)
-    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
+    def value_and_jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, positions(argnums, len(args)))
         call.set_output(call.result)
         _refuse_complex(call, holomorphic)
-        inputs, outputs = _sizes(call)
-        chosen = mode if mode != "auto" else "forward" if inputs < outputs else "reverse"
-        blocks = _by_columns(call) if chosen == "forward" else _by_rows(call, holomorphic)
-        return _nested(call, blocks, isinstance(argnums, (int, np.integer)))
+        forward = mode == "forward" or (mode == "auto" and forward_is_cheaper(call))
+        blocks = by_columns(call, chunk) if forward else by_rows(call, chunk, holomorphic)
+        value = call.output_structure.unflatten([call.plain(o) for o in call.outputs])
+        return value, _nested(call, blocks, isinstance(argnums, (int, np.integer)))
 
-    return jacobian_of_f
+    return value_and_jacobian_of_f
 
 
 def hessian(
-    f: Callable[..., Any], argnums: ArgNums = 0, sparse: bool = False
+    f: Callable[..., Any],
+    argnums: ArgNums = 0,
+    sparse: bool = False,
+    chunk: int | None = None,
 ) -> Callable[..., Any]:
-    """A function that returns the second derivatives of the scalar f, by forward over reverse."""
-    return jacobian(grad(f, argnums), argnums, mode="forward", sparse=sparse)
+    """A function that returns the second derivatives of the scalar f, by forward over reverse.
+
+    >>> cr.hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 5.0]))
+    array([[10.,  6.],
+           [ 6.,  0.]])
+    """
+    return jacobian(grad(f, argnums), argnums, "forward", sparse, chunk)
+
+
+def diag_jacobian(f: Callable[..., Any], argnum: int = 0, chunk: int | None = None) -> Any:
+    """A function that returns ∂f(x)ᵢ/∂xᵢ, in the shape of x, which f keeps; memory is `chunk` rows.
+
+    >>> cr.diag_jacobian(lambda x: x * np.sum(x))(np.array([1.0, 2.0, 3.0]))
+    array([7., 8., 9.])
+    """
+
+    @wraps(f)
+    def diagonal(*args: Any, **kwargs: Any) -> Any:
+        call = Call(f, args, kwargs, positions(argnum, len(args)))
+        call.set_output(call.result)
+        _refuse_complex(call, False)
+        shapes = [np.shape(v) for v in (*call.inputs, *call.outputs)]
+        if len(shapes) != 2 or shapes[0] != shapes[1]:
+            raise ShapeError(
+                "diag_jacobian needs one array that f turns into one of the same shape; its "
+                f"shapes are {', '.join(map(str, shapes))}"
+            )
+        return own(diagonal_of(call, chunk))
+
+    return diagonal
+
+
+def diag_hessian(f: Callable[..., Any], argnum: int = 0, chunk: int | None = None) -> Any:
+    """A function that returns ∂²f/∂xᵢ² of the scalar f, in the shape of x.
+
+    >>> cr.diag_hessian(lambda x: x[0] ** 2 * x[1] ** 3)(np.array([3.0, 2.0]))
+    array([ 16., 108.])
+    """
+    return diag_jacobian(grad(f, argnum), argnum, chunk)
+
+
+def per_example_grad(
+    f: Callable[..., Any], argnums: ArgNums = 0, chunk: int | None = None
+) -> Callable[..., Any]:
+    """A function that returns the gradient of f for each example of the other arguments.
+
+    f is written for one example; what is differentiated, all examples share.
+
+    >>> loss = lambda w, x, y: (x @ w - y) ** 2
+    >>> x, y = np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([1.0, 1.0])
+    >>> cr.per_example_grad(loss)(np.ones(2), x, y)
+    array([[4., 8.],
+           [0., 0.]])
+    """
+
+    @wraps(f)
+    def gradients(*args: Any, **kwargs: Any) -> Any:
+        shared = positions(argnums, len(args))
+        in_axes = tuple(None if n in shared else 0 for n in range(len(args)))
+        return vmap(grad(f, argnums), in_axes, chunk=chunk)(*args, **kwargs)
+
+    return gradients
 
 
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
@@ -71,67 +161,6 @@ def _refuse_complex(call: Call, holomorphic: bool) -> None:
             "  split it with np.real and np.imag, or pass holomorphic=True for the complex\n"
             "  derivative."
         )
-
-
-def _sizes(call: Call) -> tuple[int, int]:
-    inputs = sum(v.size for v in call.inputs if v is not None)
-    return inputs, sum(v.size for v in call.outputs if isinstance(v, Variable))
-
-
-Blocks = list[list[Any]]  # per output, per input: its derivative
-
-
-def _by_rows(call: Call, holomorphic: bool) -> Blocks:
-    """One reverse walk per element of the output."""
-    blocks: Blocks = []
-    for o, out in enumerate(call.outputs):
-        rows: list[list[Any]] = []
-        for k in range(out.size if isinstance(out, Variable) else 0):
-            seeds = [
-                unit(out.shape, out.dtype, k) if p == o else None for p in range(len(call.outputs))
-            ]
-            found = call.pull(seeds)
-            rows.append([np.conj(g) if holomorphic and g is not None else g for g in found])
-        blocks.append(
-            [
-                _joined([r[i] for r in rows], out, v, 0, call.given[i])
-                for i, v in enumerate(call.inputs)
-            ]
-        )
-    return blocks
-
-
-def _by_columns(call: Call) -> Blocks:
-    """One forward walk per element of the inputs."""
-    columns: list[list[list[Any]]] = []
-    for i, v in enumerate(call.inputs):
-        units = [] if v is None else [unit(v.shape, v.dtype, k) for k in range(v.size)]
-        along = [[u if j == i else None for j in range(len(call.inputs))] for u in units]
-        columns.append([call.push(tangents) for tangents in along])
-    return [
-        [
-            _joined([c[o] for c in columns[i]], out, v, -1, call.given[i])
-            for i, v in enumerate(call.inputs)
-        ]
-        for o, out in enumerate(call.outputs)
-    ]
-
-
-def _joined(pieces: Sequence[Any], out: Any, v: Variable | None, axis: int, given: Any) -> Any:
-    """Rows (axis 0) or columns (axis -1) of one block put together in its full shape."""
-    shape = np.shape(out) if not isinstance(out, Variable) else out.shape
-    if v is None:
-        like = zeros_like(given)
-        return None if like is None else np.zeros((*shape, *like.shape))
-    full = (*shape, *v.shape)
-    piece_shape = v.shape if axis == 0 else shape
-    dtype = np.result_type(v.dtype, out.dtype)
-    if not pieces:
-        return np.zeros(full, dtype)
-    filled = [np.zeros(piece_shape, dtype) if p is None else unmasked(p) for p in pieces]
-    stacked = np.stack(filled, axis=0 if axis == 0 else len(piece_shape))
-    joined = np.reshape(stacked, full)
-    return joined[()] if full == () and not isinstance(joined, Variable) else joined
 
 
 def _nested(call: Call, blocks: Blocks, single: bool) -> Any:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrule.core.batching import BatchCall
 from chainrule.core.masked import perhaps, plain
 from chainrule.core.node import Node
 from chainrule.core.op import first_recorded, sample
@@ -192,6 +193,10 @@ def _refuse_forward(ts: Any, xs: Any) -> Any:
     return _refuse(ts, xs)
 
 
+def _first_lanes(call: BatchCall) -> Any:
+    return call.call(call.spread(0), *map(call.raw, range(1, len(call.args))))
+
+
 first_order_only = rules(
     "first_order_only",
     lambda *xs: xs[0],
@@ -202,4 +207,5 @@ first_order_only = rules(
     samples=lambda: [sample(np.array([1, 2]), np.array(3))],
     spec=lambda *xs: xs[0],
     doc="The first of its inputs: a gradient that is not to be differentiated again.",
+    batch=_first_lanes,
 )

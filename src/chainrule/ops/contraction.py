@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import BatchCall
 from chainrule.core.op import Op, Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, dummy
@@ -49,6 +50,21 @@ def _sized(terms: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str,
 
 def _shown(shapes: Sequence[tuple[int, ...]]) -> str:
     return " and ".join(map(str, shapes))
+
+
+def _labelled(call: BatchCall) -> Any:
+    """The lanes are one more index, of the result and of the operands that differ by lane."""
+    subscripts = call.attrs["subscripts"]
+    lane = next((c for c in reversed(ascii_letters) if c not in subscripts), None)
+    if lane is None:
+        return None
+    terms, out = _split(subscripts)
+    args = [call.raw(i) for i in range(len(call.args))]
+    if "shape" in call.attrs:  # einsum_spread, whose operand is indexed as the result elsewhere
+        changed = f"{lane}{terms[0]}->{lane}{out}"
+        return call.call(*args, subscripts=changed, shape=(call.count, *call.attrs["shape"]))
+    terms = [lane + term if call.on(i) else term for i, term in enumerate(terms)]
+    return call.call(*args, subscripts=f"{','.join(terms)}->{lane}{out}")
 
 
 # -- one operand -----------------------------------------------------------------------------
@@ -91,6 +107,7 @@ einsum_single = linear(
     view=True,
     doc="einsum of one operand: diagonals, sums over axes, and their order.",
     lower=_single_lowered,
+    batch=_labelled,
 )
 
 
@@ -129,6 +146,7 @@ einsum_spread: Op = linear(
     fills=True,
     doc="The transpose of `einsum_single`.",
     lower=_spread_lowered,
+    batch=_labelled,
 )
 
 
@@ -198,6 +216,7 @@ einsum_pair = multilinear(
     spec=_pair_spec,
     doc="einsum of two operands, of which each index is in the result or in both.",
     lower=lambda b, x, y, subscripts: b.einsum(x, y, subscripts),
+    batch=_labelled,
 )
 
 

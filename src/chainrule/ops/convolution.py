@@ -20,6 +20,7 @@ from chainrule.core.op import Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, ShapeError
+from chainrule.ops.convolution_lanes import conv_lanes, conv_transpose_lanes, conv_weight_lanes
 from chainrule.ops.define import multilinear
 from chainrule.ops.samples import draw
 from chainrule.ops.windows import (
@@ -332,6 +333,7 @@ conv = multilinear(
     and `dilation` are a number or one per spatial axis; `padding` too, or a pair (before, after)
     per axis, or "same" or "valid".
     """,
+    batch=conv_lanes,
 )
 conv_transpose = multilinear(
     "conv_transpose",
@@ -359,6 +361,7 @@ conv_transpose = multilinear(
     channels out / groups, *kernel); `output_padding` chooses among the sizes that a stride rounds
     to the same number of positions.
     """,
+    batch=conv_transpose_lanes,
 )
 conv_weight = multilinear(
     "conv_weight",
@@ -382,4 +385,5 @@ conv_weight = multilinear(
         sample(draw((1, 2, 5), -1, 1), draw((1, 3, 3), -1, 1), kernel=(3,), groups=2),
     ],
     doc="The transpose of `conv` in its weights: what images x and results y add up to.",
+    batch=conv_weight_lanes,
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import AlignedAxis, Axes
 from chainrule.core.masked import gated, plain
 from chainrule.core.op import Op, Rules, Sample, sample
 from chainrule.core.rule import conjugate
@@ -91,6 +92,7 @@ def _running_lowered(function: str) -> Any:
 cumsum = linear(
     "cumsum", _cumsum, _suffix_sums, samples=_running, numpy=(np.cumsum,), bad=_no_such_axis,
     spec=shaped_spec(_cumsum, _running_shape), lower=_running_lowered("add"),
+    batch=Axes("axis", flat=True),
 )  # fmt: skip
 
 
@@ -165,6 +167,7 @@ recurrence: Op = rules(
     spec=shaped_spec(_recurrence, lambda x, y, axis=-1: broadcast_shapes([x.shape, y.shape])),
     doc="h with h_k = x_k·h_{k−1} + y_k along an axis, h before the first being 0.",
     lower=lambda b, x, y, axis: b.scan("recurrence", b.floats(x, y), axis),
+    batch=AlignedAxis("axis"),
 )
 
 
@@ -218,6 +221,7 @@ cumprod = rules(
     doc="Running products; the derivative divides by nothing and holds for any number of zeros.",
     lower=_running_lowered("multiply"),
     cure=(PRODUCT_OVERFLOW,),
+    batch=Axes("axis", flat=True),
 )
 
 
@@ -325,6 +329,7 @@ def _running_extremum(name: str, ufunc: np.ufunc, word: str) -> Op:
         doc=f"The {word} element so far (np.{ufunc.__name__}.accumulate); ties so far share "
         "equally.",
         lower=_running_lowered(ufunc.__name__),
+        batch=Axes("axis"),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrule.core.batching import STACKED
 from chainrule.core.masked import perhaps, plain
 from chainrule.core.op import Sample, sample
 from chainrule.core.parts import Parts
@@ -111,6 +112,7 @@ qr_factors = rules(
     outputs=2,
     lower=lambda b, a, mode: b.qr(a, mode),
     doc="Q and R of matrices with at least as many rows as columns.",
+    batch=STACKED,
 )
 
 
@@ -253,6 +255,7 @@ eig_pair = rules(
     spec=_eig_spec,
     outputs=2,
     doc="Eigenvalues and eigenvectors, these of length 1 and with a real largest component.",
+    batch=STACKED,
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core import batching
 from chainrule.core.op import (
     NOT_WRITTEN,
     ZERO,
@@ -59,6 +60,7 @@ def elementwise(
     derivative = partials if partials in (ZERO, NOT_WRITTEN) else Partials(tuple(partials))  # type: ignore[arg-type]
     fields.setdefault("numpy", (forward,) if isinstance(forward, np.ufunc) else ())
     fields.setdefault("picked", LANES)
+    fields.setdefault("batch", batching.LANES)
     fields.setdefault("lower", name)  # where the compiler knows a scalar function of that name
     spec = elementwise_spec(forward)
     return register(Op(name, forward, inputs, derivative, spec, samples, **fields))
@@ -144,8 +146,19 @@ def linear(
     """An op linear in all differentiable inputs together; a variadic one has inputs ("xs",)."""
     transposes = (transpose,) if callable(transpose) else tuple(transpose)
     derivative = Linear(transposes, selects, fills)
+    fields.setdefault("batch", _batch_of(derivative, fields))
     spec = spec or running_spec(forward, fields.get("view", False))
     return register(Op(name, forward, inputs, derivative, spec, samples, **fields))
+
+
+def _batch_of(derivative: Derivative, fields: dict[str, Any]) -> batching.Batch | None:
+    """How an op works on many lanes at once where its kind tells that it is elementwise."""
+    elementwise = (
+        isinstance(derivative, Partials)
+        or fields.get("picked") is LANES
+        or (isinstance(derivative, Rules) and derivative.elementwise)
+    )
+    return batching.LANES if elementwise else None
 
 
 def multilinear(
@@ -182,6 +195,7 @@ def rules(
         assert reverse is not None
         assert push is not None
         derivative = Rules(tuple(reverse), tuple(push))
+    fields.setdefault("batch", _batch_of(derivative, fields))
     return register(
         Op(name, forward, inputs, derivative, spec or running_spec(forward), samples, **fields)
     )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrule.core.batching import SPREAD, STACKED
 from chainrule.core.masked import plain
 from chainrule.core.op import Op, Sample, sample
 from chainrule.core.parts import Parts
@@ -162,6 +163,7 @@ cofactor_change: Op = rules(
     spec=lambda a, u: Spec(a.shape, inexact(a, u)),
     doc="The derivative along u of the cofactors of a.",
     lower=_cofactor_change_lowered,
+    batch=SPREAD,
 )
 cofactor = rules(
     "cofactor",
@@ -175,6 +177,7 @@ cofactor = rules(
     spec=lambda a: square("cofactor", a),
     doc="The matrix of cofactors: ∂det(a)/∂a.",
     lower=_cofactor_lowered,
+    batch=STACKED,
 )
 
 det = rules(
@@ -189,6 +192,7 @@ det = rules(
     spec=lambda a: Spec(a.shape[:-2], square("det", a).dtype),
     lower=lambda b, a: b.det(a),
     numpy=(np.linalg.det,),
+    batch=STACKED,
 )
 
 
@@ -239,6 +243,7 @@ slogdet_pair = rules(
     outputs=2,
     lower=lambda b, a: b.slogdet(a),
     doc="The sign of the determinant and the logarithm of its absolute value.",
+    batch=STACKED,
 )
 slogdet = composite(
     "slogdet",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import BatchCall, behind
 from chainrule.core.masked import Masked
 from chainrule.core.op import Sample, sample
 from chainrule.core.spec import Spec, dummy
@@ -59,6 +60,17 @@ def _no_matrix() -> list[Sample]:
     ]
 
 
+def _diagonal_lanes(call: BatchCall) -> Any:
+    axis1, axis2 = (behind(call.attrs[name], call.rank(0)) for name in ("axis1", "axis2"))
+    return call.call(call.raw(0), axis1=axis1, axis2=axis2)
+
+
+def _embed_diagonal_lanes(call: BatchCall) -> Any:
+    shape = call.shape
+    axis1, axis2 = (behind(call.attrs[name], len(shape)) for name in ("axis1", "axis2"))
+    return call.call(call.raw(0), shape=(call.count, *shape), axis1=axis1, axis2=axis2)
+
+
 diagonal = linear(
     "diagonal",
     _diagonal,
@@ -70,6 +82,7 @@ diagonal = linear(
     view=True,
     doc="The diagonal over two axes, as the last axis.",
     lower=lambda b, a, offset, axis1, axis2: b.diagonal(a, offset, axis1, axis2),
+    batch=_diagonal_lanes,
 )
 embed_diagonal = linear(
     "embed_diagonal",
@@ -86,6 +99,7 @@ embed_diagonal = linear(
     lower=lambda b, x, shape, offset, axis1, axis2: b.embed_diagonal(
         x, shape, offset, axis1, axis2
     ),
+    batch=_embed_diagonal_lanes,
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrule.core.batching import STACKED
 from chainrule.core.masked import plain
 from chainrule.core.op import Sample, sample
 from chainrule.core.parts import Parts
@@ -133,6 +134,7 @@ eigh_pair = rules(
     outputs=2,
     lower=lambda b, a, UPLO="L": b.eigh(a, UPLO),
     doc="Eigenvalues in ascending order, and eigenvectors, of the matrix in one triangle of a.",
+    batch=STACKED,
 )
 
 

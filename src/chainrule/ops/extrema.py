@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import Axes
 from chainrule.core.masked import gated, perhaps, plain, unmasked
 from chainrule.core.op import Op, Rules, Sample, sample
 from chainrule.core.picked import highest, lowest, reducing, shape_of
@@ -232,7 +233,7 @@ def _where_it_is(
     name = function.__name__
     return rules(
         name, forward, derivative=ZERO, samples=samples, numpy=(function,), bad=bad,
-        spec=reduction_spec(forward), lower=lower,
+        spec=reduction_spec(forward), lower=lower, batch=Axes("axis", flat=True),
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from chainrule.core import batching
 from chainrule.core.masked import Masked
 from chainrule.core.op import Op, Sample, Samples, sample
 from chainrule.core.spec import Spec
@@ -165,20 +166,24 @@ def _irfft(x: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> A
 
 fft = linear(
     "fft", _fft, _pull_fft, selects=False, samples=complex_samples, bad=_bad(),
+    batch=batching.Axes("axis"),
     spec=_spec_of(np.fft.fft, lambda size: size, lambda n: n), numpy=(np.fft.fft,),
 )  # fmt: skip
 ifft = linear(
     "ifft", _ifft, _pull_ifft, selects=False, samples=complex_samples, bad=_bad(),
+    batch=batching.Axes("axis"),
     spec=_spec_of(np.fft.ifft, lambda size: size, lambda n: n), numpy=(np.fft.ifft,),
 )  # fmt: skip
 rfft = linear(
     "rfft", _rfft, _pull_rfft, selects=False, samples=real_samples,
     bad=lambda: [*_bad()(), sample(complex_draw((3,)))],
+    batch=batching.Axes("axis"),
     spec=_spec_of(np.fft.rfft, lambda size: size, lambda n: n // 2 + 1), numpy=(np.fft.rfft,),
 )  # fmt: skip
 irfft = linear(
     "irfft", _irfft, _pull_irfft, selects=False, samples=complex_samples,
     bad=lambda: [*_bad()(), sample(complex_draw((1,)))],
+    batch=batching.Axes("axis"),
     spec=_spec_of(np.fft.irfft, lambda size: 2 * (size - 1), lambda n: n), numpy=(np.fft.irfft,),
 )  # fmt: skip
 
@@ -329,6 +334,7 @@ fftshift = linear(
     bad=lambda: [sample(draw((3, 4), -1, 1), axes=2)],
     spec=_shift_spec,
     numpy=(np.fft.fftshift,),
+    batch=batching.Axes("axes"),
 )
 ifftshift: Op = linear(
     "ifftshift",
@@ -338,4 +344,5 @@ ifftshift: Op = linear(
     bad=lambda: [sample(draw((3, 4), -1, 1), axes=2)],
     spec=_shift_spec,
     numpy=(np.fft.ifftshift,),
+    batch=batching.Axes("axes"),
 )

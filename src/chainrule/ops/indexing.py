@@ -22,6 +22,14 @@ from chainrule.core.spec import Spec, broadcast_shapes, dummy
 from chainrule.errors import DTypeError
 from chainrule.ops.define import linear
 from chainrule.ops.index import Template, fill_index, split_index
+from chainrule.ops.indexing_lanes import (
+    embed_lanes,
+    gather_lanes,
+    getitem_lanes,
+    scatter_lanes,
+    setitem_at_lanes,
+    setitem_lanes,
+)
 from chainrule.ops.joining import as_array
 from chainrule.ops.picking import EMBEDDED, PART, READ, SCATTERED, WRITTEN
 from chainrule.ops.samples import draw
@@ -138,6 +146,7 @@ getitem = linear(
     lower=lambda b, x, template: b.getitem(x, template),
     picked=PART,
     symbol="x[i]",
+    batch=getitem_lanes,
 )
 
 
@@ -168,6 +177,7 @@ embed = linear(
     doc="Zeros of `shape` in which x stands at a basic index: the transpose of x[index].",
     lower=lambda b, x, template, shape: b.embed(x, template, shape),
     picked=EMBEDDED,
+    batch=embed_lanes,
 )
 
 
@@ -232,6 +242,7 @@ setitem = linear(
     variant=_setitem_variant,
     doc="A copy of x in which x[index] = value, for a basic index.",
     lower=lambda b, x, value, template: b.setitem(x, value, template),
+    batch=setitem_lanes,
 )
 
 
@@ -297,6 +308,7 @@ gather = linear(
     picked=READ,
     raises=lambda x, *arrays: any(a.dtype.kind in "iu" for a in arrays),
     symbol="x[i]",
+    batch=gather_lanes,
 )
 
 
@@ -330,6 +342,7 @@ scatter = linear(
     doc="Zeros of `shape` to which g is added at the index: the transpose of `gather`.",
     lower=lambda b, g, *arrays, template, shape: b.scatter(g, arrays, template, shape),
     picked=SCATTERED,
+    batch=scatter_lanes,
 )
 
 
@@ -405,4 +418,5 @@ setitem_at = linear(
     doc="A copy of x in which x[index] = value, for an index with arrays; the last write wins.",
     lower=lambda b, x, value, *arrays, template: b.setitem_at(x, value, arrays, template),
     picked=WRITTEN,
+    batch=setitem_at_lanes,
 )

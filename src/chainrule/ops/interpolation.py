@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import BatchCall
 from chainrule.core.masked import plain, within
 from chainrule.core.op import Rules, Sample, sample
 from chainrule.core.spec import Spec
@@ -18,6 +19,7 @@ from chainrule.ops.define import ZERO, composite, elementwise_spec, rules
 from chainrule.ops.indexing import take_index
 from chainrule.ops.joining import as_array, concatenate
 from chainrule.ops.ordering import argsort
+from chainrule.ops.positions import as_rows, insertion_in_rows
 from chainrule.ops.samples import draw
 from chainrule.ops.shape import broadcast_to
 from chainrule.ops.structure import astype, imag, real
@@ -28,18 +30,35 @@ def _segments(x: Any, xp: Any, fp: Any) -> tuple[Any, Any, Any]:
 
     The k-th segment joins the knots k and k + 1.
     """
-    last = xp.size - 1
-    knot = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, last)
+    place = np.searchsorted(xp, x, side="right")
+    return _segments_at(place, x, xp, fp, lambda values, at: values[at])
+
+
+def _segments_at(place: Any, x: Any, xp: Any, fp: Any, take: Any) -> tuple[Any, Any, Any]:
+    """`take(values, at)` reads knots; points would be inserted among them at `place`."""
+    last = xp.shape[-1] - 1
+    knot = np.clip(place - 1, 0, last)
     before, after = np.maximum(knot - 1, 0), np.minimum(knot, last - 1)
     with np.errstate(all="ignore"):
         slopes = np.diff(fp) / np.diff(xp)
-    left, right = slopes[before], slopes[after]
-    at_knot = xp[knot] == x
-    flat = (x < xp[0]) | (x > xp[last]) | (at_knot & ((knot == 0) | (knot == last)))
-    flat |= at_knot & np.isfinite(left) & (np.sign(left) * np.sign(right) <= 0)
-    from_right = ~(at_knot | flat) & np.isinf(fp[knot]) & np.isfinite(fp[after + 1])
+    left, right = take(slopes, before), take(slopes, after)
+    at_knot = take(xp, knot) == x
+    flat = (x < take(xp, 0)) | (x > take(xp, last)) | (at_knot & ((knot == 0) | (knot == last)))
+    flat = flat | (at_knot & np.isfinite(left) & (np.sign(left) * np.sign(right) <= 0))
+    steep = np.isinf(take(fp, knot)) & np.isfinite(take(fp, after + 1))
+    from_right = ~(at_knot | flat) & steep
     segment = np.where(at_knot & (np.abs(left) < np.abs(right)), before, after)
     return knot + from_right, segment, ~flat
+
+
+def _segments_lanes(call: BatchCall) -> Any:
+    if not (call.on(1) or call.on(2)):
+        return call.call(*map(call.raw, range(3)))
+    x, xp, fp = as_rows(call, 0), call.spread(1), call.spread(2)
+    rows = np.arange(call.count)[:, None]
+    place = insertion_in_rows(xp, x, "right")
+    found = _segments_at(place, x, xp, fp, lambda values, at: values[rows, at])
+    return tuple(part.reshape((call.count, *call.lane_shape(0))) for part in found)
 
 
 interp_segments = rules(
@@ -52,6 +71,7 @@ interp_segments = rules(
     ],
     spec=lambda x, xp, fp: tuple(Spec(x.shape, np.dtype(t)) for t in (np.intp, np.intp, bool)),
     doc="Where the points of an interpolation lie among its knots.",
+    batch=_segments_lanes,
 )
 
 

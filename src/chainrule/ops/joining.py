@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from chainrule.core.batching import BatchCall
 from chainrule.core.op import Op, Sample, sample
 from chainrule.core.parts import OBJECT
 from chainrule.core.spec import Spec, is_inexact
@@ -81,6 +83,13 @@ def _joins() -> list[Sample]:
     ]
 
 
+def _concatenate_lanes(call: BatchCall) -> Any:
+    axis, xs = call.attrs["axis"], [call.spread(i) for i in range(len(call.args))]
+    if axis is None:
+        return call.call(*(x.reshape((call.count, prod(x.shape[1:]))) for x in xs), axis=1)
+    return call.call(*xs, axis=axis % len(call.shape) + 1)
+
+
 concatenate = linear(
     "concatenate",
     _concatenate,
@@ -98,6 +107,7 @@ concatenate = linear(
     variant=_concatenate_variant,
     doc="concatenate([x, y, …], axis): arrays one after the other along an axis they have.",
     lower=lambda b, *xs, axis: b.concatenate(xs, axis),
+    batch=_concatenate_lanes,
 )
 
 
@@ -137,6 +147,11 @@ def _stacks() -> list[Sample]:
     ]
 
 
+def _stack_lanes(call: BatchCall) -> Any:
+    xs = [call.spread(i) for i in range(len(call.args))]
+    return call.call(*xs, axis=call.attrs["axis"] % len(call.shape) + 1)
+
+
 stack = linear(
     "stack",
     _stack,
@@ -153,6 +168,7 @@ stack = linear(
     variant=_stack_variant,
     doc="stack([x, y, …], axis): arrays of one shape along a new axis; numbers are 0-d arrays.",
     lower=lambda b, *xs, axis: b.stack(xs, axis),
+    batch=_stack_lanes,
 )
 
 

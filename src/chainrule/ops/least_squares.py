@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import STACKED, BatchCall, merged, parted
 from chainrule.core.masked import plain
 from chainrule.core.op import Sample, sample
 from chainrule.core.parts import Parts
@@ -88,11 +89,20 @@ pinv = rules(
     numpy=(np.linalg.pinv,),
     doc="The pseudo-inverse; its derivative holds while the rank stays the same.",
     lower=_pinv_lowered,
+    batch=STACKED,
 )
 
 
 def _matrix_rank(a: Any, tol: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
     return np.asarray(np.linalg.matrix_rank(a, tol=tol, hermitian=hermitian, rtol=rtol))[()]
+
+
+def _rank_lanes(call: BatchCall) -> Any:
+    """A vector has the rank 1 unless all of it is zero, and so has a number."""
+    a = call.raw(0)
+    if call.rank(0) >= 2:
+        return call.call(a)
+    return np.any(np.not_equal(a, 0), axis=tuple(range(1, a.ndim))).astype(np.intp)
 
 
 matrix_rank = rules(
@@ -108,6 +118,7 @@ matrix_rank = rules(
     ],
     spec=lambda a, **attrs: Spec(a.shape[:-2], np.dtype(np.intp)),
     numpy=(np.linalg.matrix_rank,),
+    batch=_rank_lanes,
 )
 
 
@@ -213,6 +224,17 @@ def _systems() -> list[Sample]:
     ]
 
 
+def _lstsq_lanes(call: BatchCall) -> Any:
+    """The right sides of one matrix stand side by side; NumPy takes no stack of matrices."""
+    if call.on(0):
+        return None
+    count = call.count
+    x, residuals, *rest = call.call(call.raw(0), merged(call.raw(1), 1))
+    x = parted(x, 1, count)
+    residuals = residuals.reshape((count, residuals.shape[0] // count))
+    return x, residuals, *(np.broadcast_to(r, (count, *r.shape)) for r in rest)
+
+
 least_squares = rules(
     "least_squares",
     _lstsq,
@@ -225,6 +247,7 @@ least_squares = rules(
     by_value=_by_rank,
     outputs=4,
     doc="lstsq of a matrix b.",
+    batch=_lstsq_lanes,
 )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from chainrule.core.batching import LANES, STACKED, BatchCall
 from chainrule.core.op import Op, Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, broadcast_shapes
@@ -103,6 +104,7 @@ inv = rules(
     spec=lambda a: square("inv", a),
     lower=lambda b, a: b.inv(a),
     numpy=(np.linalg.inv,),
+    batch=STACKED,
 )
 
 
@@ -133,6 +135,16 @@ def _push_solve(ts: Any, xs: Any, out: Any) -> Any:
     return solve_system(xs[0], ts[1] - ts[0] @ out)
 
 
+def _solve_lanes(call: BatchCall) -> Any:
+    """One matrix is factored once: the right sides of all lanes stand side by side."""
+    if call.on(0) or call.rank(0) > 2:
+        return LANES(call)
+    a, b = call.raw(0), call.raw(1)
+    *stack, rows, columns = b.shape
+    out = call.call(a, np.moveaxis(b, -2, 0).reshape((rows, math.prod(stack) * columns)))
+    return np.moveaxis(out.reshape((rows, *stack, columns)), 0, -2)
+
+
 solve_system = rules(
     "solve_system",
     np.linalg.solve,
@@ -151,6 +163,7 @@ solve_system = rules(
     spec=_solve_spec,
     doc="The matrix x with a @ x = b.",
     lower=lambda b, *xs: b.solve(*xs),
+    batch=_solve_lanes,
 )
 
 
@@ -298,6 +311,7 @@ triangular_solve: Op = rules(
     spec=lambda a, b, lower, trans, unit_diagonal: _solve_spec(a, b),
     doc="The matrix x with op(a) @ x = b, where one triangle of a is read.",
     lower=lambda b, x, y, **attrs: b.triangular_solve(x, y, **attrs),
+    batch=_solve_lanes,
 )
 TRANS: dict[Any, int] = {"N": 0, "T": 1, "C": 2}
 
@@ -387,6 +401,7 @@ cholesky = rules(
     numpy=(np.linalg.cholesky,),
     doc="The Cholesky factor of the Hermitian matrix whose lower (or upper) triangle is read.",
     lower=lambda b, a, upper=False: b.cholesky(a, upper),
+    batch=STACKED,
 )
 
 

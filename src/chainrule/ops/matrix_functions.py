@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import LANES, STACKED
 from chainrule.core.op import Op, Sample, sample
 from chainrule.core.spec import Spec, broadcast_shapes
 from chainrule.errors import ArgumentError, ShapeError
@@ -117,6 +118,7 @@ expm: Op = rules(
     spec=lambda a: square("expm", a),
     reference=_scipy("expm"),
     doc="The matrix exponential, scipy.linalg.expm.",
+    batch=STACKED,
 )
 logm: Op = rules(
     "logm",
@@ -130,6 +132,7 @@ logm: Op = rules(
     spec=lambda a: square("logm", a),
     reference=_stacked("logm"),
     doc="The principal matrix logarithm, scipy.linalg.logm.",
+    batch=STACKED,
 )
 
 
@@ -190,6 +193,7 @@ solve_sylvester = rules(
     bad=lambda: [sample(np.eye(3), np.eye(2), np.ones((2, 2)))],
     spec=_sylvester_spec,
     doc="x with a x + x b = q, scipy.linalg.solve_sylvester.",
+    batch=LANES,
 )
 sqrtm = rules(
     "sqrtm",
@@ -203,4 +207,5 @@ sqrtm = rules(
     spec=lambda a: square("sqrtm", a),
     reference=_stacked("sqrtm"),
     doc="The principal square root, scipy.linalg.sqrtm.",
+    batch=STACKED,
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import Axes
 from chainrule.core.masked import perhaps, plain, within
 from chainrule.core.op import Op, Sample, refuse_gradients, sample
 from chainrule.core.picked import reducing, shape_of
@@ -144,6 +145,7 @@ euclidean_norm = rules(
         if x.dtype.kind == "f"
         else None
     ),
+    batch=Axes("axis"),
 )
 
 
@@ -163,6 +165,7 @@ unit_vector: Op = rules(
     doc="x / ‖x‖, 0 where x is: the derivative of euclidean_norm.",
     lower=_unit_lowered,
     picked=UNIT_VECTOR,
+    batch=Axes("axis"),
 )
 
 
@@ -230,6 +233,7 @@ power_norm = rules(
     spec=reduction_spec(_power_norm),
     doc="(Σ |x|^p)^(1/p).",
     lower=_power_norm_lowered,
+    batch=Axes("axis"),
 )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import Axes, BatchCall, behind
 from chainrule.core.masked import perhaps
 from chainrule.core.op import Sample, first_recorded, sample
 from chainrule.core.slot import Slot
@@ -59,6 +60,19 @@ def occurrences(labels: Any, size: int) -> Any:
     return scatter(np.ones(labels.shape, np.intp), labels, template=(Slot(0),), shape=(size,))
 
 
+def _starts(call: BatchCall, size: int, rank: int) -> Any:
+    """The number of the first element of each lane among those of all lanes."""
+    return (np.arange(call.count) * size).reshape((call.count, *(1,) * rank))
+
+
+def _ties_lanes(call: BatchCall) -> Any:
+    """Labels and groups of all lanes in one numbering."""
+    x, labels, groups = map(call.spread, range(3))
+    size = prod(labels.shape[1:])
+    shifted = [v + _starts(call, size, v.ndim - 1) for v in (labels, groups)]
+    return call.call(x, *shifted)
+
+
 mean_of_ties = linear(
     "mean_of_ties",
     _mean_of_ties,
@@ -75,6 +89,7 @@ mean_of_ties = linear(
     kinks=lambda x, labels, groups: np.bincount(labels.reshape(-1), minlength=1)[groups] > 1,
     spec=lambda x, labels, groups: Spec(groups.shape, x.dtype),
     doc="For each of `groups` the mean of the lanes of x that carry it as their label.",
+    batch=_ties_lanes,
 )
 
 
@@ -105,6 +120,14 @@ def _partitioned(x: Any, kth: Any, axis: int, kind: str) -> Pair:
     return labels, groups
 
 
+def _labels_lanes(call: BatchCall) -> Any:
+    """Each lane has labels of its own numbering."""
+    x, rank = call.raw(0), call.rank(0)
+    starts = _starts(call, prod(x.shape[1:]), rank)
+    labels, groups = call.call(x, axis=behind(call.attrs["axis"], rank))
+    return labels - starts, groups - starts
+
+
 sort_labels = rules(
     "sort_labels",
     _ranked,
@@ -113,6 +136,7 @@ sort_labels = rules(
     bad=lambda: [sample(draw((2,), -2, 2), axis=1), sample(np.ones(2), kind="bubble")],
     spec=shaped_spec(_ranked, same_shape),
     doc="Which lanes tie, and in which order the groups stand when x is sorted.",
+    batch=_labels_lanes,
 )
 partition_labels = rules(
     "partition_labels",
@@ -122,6 +146,7 @@ partition_labels = rules(
     bad=lambda: [sample(draw((2,), -2, 2), kth=2)],
     spec=lambda x, **_: (Spec(x.shape, np.dtype(np.intp)),) * 2,
     doc="Which lanes tie, and in which order the groups stand when x is partitioned.",
+    batch=_labels_lanes,
 )
 
 
@@ -240,6 +265,7 @@ argsort = rules(
         _argsort, lambda a, axis=-1, **_: (a.size,) if axis is None or not a.shape else a.shape
     ),
     doc="The positions of the sorted values; its derivative is zero.",
+    batch=Axes("axis", flat=True),
 )
 argpartition = rules(
     "argpartition",
@@ -256,7 +282,19 @@ argpartition = rules(
         (a.size,) if axis is None else a.shape, np.dtype(np.intp)
     ),
     numpy=(np.argpartition,),
+    batch=Axes("axis", flat=True),
 )
+
+
+def _lexsort_lanes(call: BatchCall) -> Any:
+    """The keys stand along the first axis; a key that is a number is one element to sort."""
+    keys = np.moveaxis(call.raw(0), 1, 0)
+    rank = keys.ndim - 2
+    if rank:
+        return call.call(keys, axis=call.attrs["axis"] % rank + 1)
+    return call.call(keys[..., None], axis=1).reshape((call.count, *call.shape))
+
+
 lexsort = rules(
     "lexsort",
     lambda keys, axis=-1: np.lexsort(keys, axis),
@@ -269,4 +307,5 @@ lexsort = rules(
     spec=shaped_spec(np.lexsort, lambda keys, axis=-1: keys.shape[1:]),
     numpy=(np.lexsort,),
     doc="The positions that sort by the last key, then the one before it, and so on.",
+    batch=_lexsort_lanes,
 )

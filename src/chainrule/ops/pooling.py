@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import BatchCall, merged, parted
 from chainrule.core.masked import Masked, plain
 from chainrule.core.op import Op, Sample, first_recorded, sample
 from chainrule.core.spec import Spec
@@ -137,6 +138,11 @@ def _bad_pools() -> list[Sample]:
     ]  # fmt: skip
 
 
+def _images_lanes(call: BatchCall) -> Any:
+    """The images of all lanes are so many more images."""
+    return parted(call.call(merged(call.raw(0), 0)), 0, call.count)
+
+
 sum_pool = linear(
     "sum_pool",
     _sum_pool,
@@ -148,6 +154,7 @@ sum_pool = linear(
     bad=_bad_pools,
     spec=_pool_spec("sum_pool"),
     doc="The sum of each window of x (images, channels, *space); beyond the edge are zeros.",
+    batch=_images_lanes,
 )
 sum_unpool = linear(
     "sum_unpool",
@@ -164,6 +171,7 @@ sum_unpool = linear(
     ],
     spec=lambda y, lengths, window, stride=None, padding=0: Spec((*y.shape[:2], *lengths), y.dtype),
     doc="The transpose of sum_pool: images of these lengths, in which windows add y.",
+    batch=_images_lanes,
 )
 
 
@@ -319,7 +327,20 @@ max_pool = rules(
     ),
     spec=_pool_spec("max_pool"),
     doc="The largest element of each window of images x (images, channels, *space).",
+    batch=_images_lanes,
 )
+
+
+def _peaks_lanes(call: BatchCall) -> Any:
+    """Images stand along the second axis of peaks."""
+    return parted(call.call(*(merged(call.spread(i), 0) for i in (0, 1))), 1, call.count)
+
+
+def _peaked_lanes(call: BatchCall) -> Any:
+    found = call.call(merged(call.spread(0), 0), merged(call.spread(1), 1))
+    return parted(found, 0, call.count)
+
+
 max_peaks = rules(
     "max_peaks",
     _max_peaks,
@@ -331,6 +352,7 @@ max_peaks = rules(
         (prod(sizes("window", window, len(x.shape) - 2, 1)), *top.shape), np.dtype(bool)
     ),
     doc="Which elements of each window equal its largest one, `top`: one boolean array per tap.",
+    batch=_peaks_lanes,
 )
 max_collect = linear(
     "max_collect",
@@ -348,6 +370,7 @@ max_collect = linear(
     samples=lambda: [sample(*s.args, _with_peaks(s)[1], **s.attrs) for s in _peak_samples()],
     spec=lambda x, peaks, window, stride=None, padding=0: Spec(peaks.shape[1:], x.dtype),
     doc="The mean of x over the peaks of each window: the derivative of max_pool.",
+    batch=_peaked_lanes,
 )
 max_spread: Op = linear(
     "max_spread",
@@ -370,4 +393,5 @@ max_spread: Op = linear(
         (*y.shape[:2], *lengths), y.dtype
     ),
     doc="The transpose of max_collect: y shared out among the peaks of each window.",
+    batch=_peaked_lanes,
 )

@@ -5,10 +5,12 @@ They are recorded, so that a traced graph asks again at another point, but carry
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import STACKED, BatchCall
 from chainrule.core.op import Sample, sample
 from chainrule.core.spec import Spec
 from chainrule.errors import ShapeError
@@ -26,6 +28,14 @@ def _masks() -> list[Sample]:
     return [sample(row), sample(np.stack([row, ~row])), sample(row[:0]), sample(~(row | True))]
 
 
+def _nonzero_lanes(call: BatchCall) -> Any:
+    """All lanes have equally many: the caller has compared how many they are."""
+    if not call.rank(0):
+        return None  # which NumPy refuses
+    _, *found = np.nonzero(call.raw(0))
+    return tuple(p.reshape((call.count, p.shape[0] // call.count)) for p in found)
+
+
 nonzero = rules(
     "nonzero",
     lambda a: tuple(np.nonzero(a)),
@@ -38,6 +48,7 @@ nonzero = rules(
     by_value=lambda a: True,
     numpy=(np.nonzero,),
     doc="The positions of the lanes that are not zero: one integer array per axis.",
+    batch=_nonzero_lanes,
 )
 flatnonzero = composite(
     "flatnonzero",
@@ -67,6 +78,54 @@ argwhere = composite(
 # -- places among sorted values ---------------------------------------------------------------
 
 
+def insertion_in_rows(rows: Any, v: Any, side: str) -> Any:
+    """np.searchsorted of each row of v in that of `rows`, by halving all intervals at once."""
+    size = rows.shape[1]
+    low = np.zeros(v.shape, np.intp)
+    high = np.full(v.shape, size, np.intp)
+    for _ in range(size.bit_length()):
+        middle = (low + high) // 2
+        pivot = np.take_along_axis(rows, np.minimum(middle, size - 1), axis=1)
+        behind = _before(pivot, v) if side == "left" else np.logical_not(_before(v, pivot))
+        behind = np.logical_and(behind, np.less(low, high))
+        low, high = np.where(behind, middle + 1, low), np.where(behind, high, middle)
+    return low
+
+
+def _before(x: Any, y: Any) -> Any:
+    """Whether x stands before y in NumPy's order, in which NaN is last."""
+    if np.result_type(x.dtype, y.dtype).kind not in "fc":
+        return np.less(x, y)
+    return np.logical_or(np.less(x, y), np.logical_and(np.isnan(y), np.logical_not(np.isnan(x))))
+
+
+def as_rows(call: BatchCall, i: int) -> Any:
+    """An operand with its elements in one row per lane."""
+    x = call.spread(i)
+    return x.reshape((call.count, prod(x.shape[1:])))
+
+
+def _inserted_lanes(call: BatchCall) -> Any:
+    if not call.on(0):
+        return call.call(call.raw(0), call.raw(1))
+    found = insertion_in_rows(call.raw(0), as_rows(call, 1), call.attrs["side"])
+    return found.reshape((call.count, *call.shape))
+
+
+def _digitize_lanes(call: BatchCall) -> Any:
+    """Bins may fall in some lanes and rise in others; where they do neither, the op refuses."""
+    if not call.on(1):
+        return call.call(call.raw(0), call.raw(1))
+    bins = call.raw(1)
+    steps, side = np.diff(bins, axis=1), "left" if call.attrs["right"] else "right"
+    rises = np.all(steps >= 0, axis=1, keepdims=True)
+    if not np.all(np.logical_or(rises, np.all(steps <= 0, axis=1, keepdims=True))):
+        return None
+    ordered = np.where(rises, bins, bins[:, ::-1])
+    found = insertion_in_rows(ordered, as_rows(call, 0), side)
+    return np.where(rises, found, bins.shape[1] - found).reshape((call.count, *call.shape))
+
+
 insertion_points = rules(
     "insertion_points",
     lambda a, v, side="left": np.searchsorted(a, v, side),
@@ -80,6 +139,7 @@ insertion_points = rules(
     kinks=lambda a, v, side: np.isin(v, a),
     spec=shaped_spec(np.searchsorted, lambda a, v, side="left": v.shape),
     doc="Where each v would be inserted to keep a sorted.",
+    batch=_inserted_lanes,
 )
 
 
@@ -114,6 +174,7 @@ digitize = rules(
     kinks=lambda x, bins, right: np.isin(x, bins),
     spec=shaped_spec(np.digitize, same_shape),
     numpy=(np.digitize,),
+    batch=_digitize_lanes,
 )
 
 
@@ -133,6 +194,7 @@ unravel_index = rules(
     spec=lambda indices, shape, **_: (Spec(indices.shape, np.dtype(np.intp)),) * np.size(shape),
     bad=lambda: [sample(np.ones(1), shape=(2,))],
     numpy=(np.unravel_index,),
+    batch=STACKED,
 )
 
 
@@ -151,6 +213,7 @@ ravel_multi_index = rules(
     ],
     spec=lambda multi_index, **_: Spec(multi_index.shape[1:], np.dtype(np.intp)),
     numpy=(np.ravel_multi_index,),
+    batch=lambda call: call.call(np.moveaxis(call.raw(0), 1, 0)),
 )
 
 

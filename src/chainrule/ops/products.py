@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import BatchCall, lifted
 from chainrule.core.op import Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, broadcast_shapes
@@ -107,6 +108,23 @@ def _matmul_samples() -> list[Sample]:
     return [*pairs_of(MATMUL_SHAPES)(), *complex_ones, mixed]
 
 
+def _matmul_lanes(call: BatchCall) -> Any:
+    """One large product where one operand, a vector or a matrix, is the same for all lanes."""
+    rows, columns = call.rank(0), call.rank(1)
+    x, y, shape = call.raw(0), call.raw(1), (call.count, *call.shape)
+    if not call.on(1) and columns <= 2:
+        flat = x.reshape((math.prod(x.shape[:-1]), x.shape[-1])) if rows > 1 else x
+        return call.call(flat, y).reshape(shape)
+    if not call.on(0) and columns == 1 and rows <= 2:
+        return call.call(y, x if rows == 1 else transposed(x))
+    rank = max(rows, columns, 2)
+    if call.on(0):
+        x = lifted(x, rank)
+    if call.on(1):
+        y = lifted(y[..., None] if columns == 1 else y, rank)
+    return call.call(x, y).reshape(shape)
+
+
 matmul = multilinear(
     "matmul",
     operator.matmul,
@@ -124,6 +142,7 @@ matmul = multilinear(
     lower=lambda b, x, y: b.matmul(x, y),
     picked=PRODUCT,
     symbol="@",
+    batch=_matmul_lanes,
 )
 
 
@@ -217,6 +236,26 @@ def _tensordots() -> list[Sample]:
     ]
 
 
+def _tensordot_lanes(call: BatchCall) -> Any:
+    """One product where only one operand differs by lane; a stack of them where both do."""
+    x, y, shape = call.raw(0), call.raw(1), (call.count, *call.shape)
+    ranks = call.rank(0), call.rank(1)
+    left, right = _summed(call.attrs["axes"], *ranks)
+    if not call.on(1):
+        return call.call(x, y, axes=(tuple(i + 1 for i in left), tuple(right)))
+    if not call.on(0):
+        out = call.call(y, x, axes=(tuple(i + 1 for i in right), tuple(left)))
+        mine = ranks[1] - len(right) + 1  # the lanes and the kept axes of y, which came first
+        return np.transpose(out, (0, *range(mine, out.ndim), *range(1, mine)))
+    rows, columns = _kept(ranks[0], left), _kept(ranks[1], right)
+    x = np.transpose(x, (0, *(i + 1 for i in (*rows, *left))))
+    y = np.transpose(y, (0, *(i + 1 for i in (*right, *columns))))
+    summed = math.prod(x.shape[1 + len(rows) :])
+    x = x.reshape((call.count, math.prod(x.shape[1 : 1 + len(rows)]), summed))
+    y = y.reshape((call.count, summed, math.prod(y.shape[1 + len(right) :])))
+    return (x @ y).reshape(shape)
+
+
 tensordot = multilinear(
     "tensordot",
     _tensordot,
@@ -229,6 +268,7 @@ tensordot = multilinear(
     spec=_tensordot_spec,
     numpy=(np.tensordot, np.linalg.tensordot),
     lower=lambda b, x, y, axes: b.tensordot(x, y, axes),
+    batch=_tensordot_lanes,
 )
 
 

@@ -130,6 +130,7 @@ order_statistic = rules(
     bad=lambda: [sample(np.ones(3), np.array([3])), sample(np.ones(0), np.array([0]))],
     kinks=lambda x, k, skip_nan: _tie_groups(x, k, skip_nan)[2] < 1,
     doc="The k-th smallest along the last axis, counted from 0; with `skip_nan`, NaN is largest.",
+    batch=lambda call: call.call(call.spread(0), call.aligned(1, call.rank(0))),
 )
 
 

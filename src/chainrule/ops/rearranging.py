@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from chainrule.core.batching import Axes, BatchCall, lifted
 from chainrule.core.masked import settled
 from chainrule.core.op import Sample, sample
 from chainrule.core.spec import Spec
@@ -149,6 +150,7 @@ roll = linear(
     spec=shaped_spec(_roll, same_shape),
     numpy=(np.roll,),
     lower=_roll_lowered,
+    batch=Axes("axis", flat=True),
 )
 
 
@@ -194,6 +196,12 @@ def _tile_lowered(b: Any, x: Any, reps: Any) -> Any:
     return b.reshape(spread, [times * n for times, n in pairs])
 
 
+def _tile_lanes(call: BatchCall) -> Any:
+    reps = _numbers(call.attrs["reps"])
+    rank = max(len(reps), call.rank(0))
+    return call.call(lifted(call.raw(0), rank), reps=((1,) * (rank - len(reps) + 1) + reps))
+
+
 tile = linear(
     "tile",
     _tile,
@@ -213,6 +221,7 @@ tile = linear(
     spec=_tile_spec,
     numpy=(np.tile,),
     lower=_tile_lowered,
+    batch=_tile_lanes,
 )
 
 
@@ -253,6 +262,7 @@ repeat_each = linear(
     spec=_repeat_spec,
     lower=_repeat_lowered,
     doc="Every lane along an axis, several times in a row: np.repeat with one number.",
+    batch=Axes("axis"),
 )
 
 
@@ -322,6 +332,10 @@ def _unpad(g: Any, x_spec: Any, pad_width: Pairs) -> Any:
     return g[tuple(slice(before, before + n) for (before, _), n in sizes)]
 
 
+def _pad_lanes(call: BatchCall) -> Any:
+    return call.call(call.raw(0), pad_width=((0, 0), *call.attrs["pad_width"]))
+
+
 pad_zeros = linear(
     "pad_zeros",
     _pad_zeros,
@@ -337,6 +351,7 @@ pad_zeros = linear(
     spec=_framed_spec,
     doc="x in a frame of zeros, `pad_width` (before, after) lanes wide along each axis.",
     lower=lambda b, x, pad_width: b.pad(x, pad_width),
+    batch=_pad_lanes,
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from chainrule.core.batching import Axes
 from chainrule.core.op import Op, Rules, Sample, Samples, register, sample
 from chainrule.core.picked import Picked, reducing, shape_of
 from chainrule.core.rule import conjugate
@@ -158,6 +159,7 @@ def maskable(name: str, forward: Any, derivative: Any, samples: Samples, **field
     def spec(x: Any, where: Any = True, **attrs: Any) -> Spec:
         return of_all(x, **attrs)  # a mask changes neither shape nor dtype
 
+    fields.setdefault("batch", Axes("axis"))
     return register(MaskableOp(name, forward, ("x",), derivative, spec, samples, **fields))
 
 
@@ -379,4 +381,5 @@ count_nonzero = rules(
     lower=lambda b, x, axis, keepdims: b.reduce(
         "sum", b.astype(b.astype(x, np.bool_), np.int64), axis, keepdims
     ),
+    batch=Axes("axis"),
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import LANES
 from chainrule.core.masked import plain, within
 from chainrule.core.op import Op, Sample, sample
 from chainrule.ops.define import ZERO, Gate, composite, elementwise, elementwise_spec, rules
@@ -152,6 +153,7 @@ sign_complex = rules(
     kinks=lambda x: np.equal(x, 0),
     spec=elementwise_spec(np.sign),
     doc="z / |z|, the direction of a complex number, and 0 at 0.",
+    batch=LANES,
 )
 copysign = elementwise(
     "copysign",

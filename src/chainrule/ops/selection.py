@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import LANES
 from chainrule.core.masked import perhaps, plain, within
 from chainrule.core.op import Op, Sample, sample
 from chainrule.core.spec import Spec
@@ -220,6 +221,7 @@ absolute_complex = rules(
     kinks=_at_zero,
     spec=elementwise_spec(np.absolute),
     doc="|z|: its gradient is the direction z / |z|, and 0 at 0.",
+    batch=LANES,
 )
 fabs = elementwise(
     "fabs",

@@ -7,14 +7,27 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import BatchCall
 from chainrule.core.op import Op, Sample, sample
+from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, ShapeError
+from chainrule.ops.convolution import conv
 from chainrule.ops.define import composite, multilinear
 from chainrule.ops.fourier import complex_draw, fftn, ifftn, irfftn, rfftn
 from chainrule.ops.indexing import scatter
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
+
+
+def _kept(m: int, n: int, mode: str, reverses: bool) -> tuple[int, int]:
+    """Where in the full result of m and n elements that begins which `mode` keeps, and its size."""
+    long, short = max(m, n), min(m, n)
+    if mode == "full":
+        return 0, m + n - 1
+    if mode == "valid":
+        return short - 1, long - short + 1
+    return short // 2 if reverses and n > m else short - 1 - short // 2, long
 
 
 def _whole(g: Any, a_spec: Any, v_spec: Any, mode: str, reverses: bool) -> Any:
@@ -23,14 +36,7 @@ def _whole(g: Any, a_spec: Any, v_spec: Any, mode: str, reverses: bool) -> Any:
     (m,), (n,) = a_spec.shape or (1,), v_spec.shape or (1,)
     if mode == "full":
         return g
-    short = min(m, n)
-    start = (
-        short - 1
-        if mode == "valid"
-        else short // 2
-        if reverses and n > m
-        else short - 1 - short // 2
-    )
+    start, _ = _kept(m, n, mode, reverses)
     return scatter(g, template=(slice(start, start + g.shape[0]),), shape=(m + n - 1,))
 
 
@@ -77,10 +83,7 @@ def _convolved(b: Any, a: Any, v: Any, mode: str, reverses: bool) -> Any:
     if reverses:
         v = b.getitem(v, (slice(None, None, -1),))
     short = min(m, n)
-    start = {"full": 0, "valid": short - 1}.get(mode, short - 1 - short // 2)
-    if mode == "same" and reverses and n > m:
-        start = short // 2
-    length = {"full": m + n - 1, "same": max(m, n), "valid": max(m, n) - short + 1}[mode]
+    start, length = _kept(m, n, mode, reverses)
     long, brief = (v, a) if n > m else (a, v)
     around = b.pad(long, [(short - 1, short - 1)])
     seen = b.sliding(around, (short, m + n - 1), [{0: 1, 1: 1}])
@@ -91,6 +94,23 @@ def _convolved(b: Any, a: Any, v: Any, mode: str, reverses: bool) -> Any:
 
 def _flat(b: Any, v: Any) -> Any:
     return b.reshape(v, (-1,))
+
+
+def _sequence_lanes(call: BatchCall) -> Any:
+    """One `conv`: lanes are images or kernels, or channels of their own where both differ."""
+    a, v = (np.reshape(call.raw(i), (call.count, -1) if call.on(i) else (1, -1)) for i in (0, 1))
+    reverses, count = call.op is correlate, call.count
+    v = conjugate(v) if reverses else v[:, ::-1]  # as a kernel lies on the windows
+    m, n = a.shape[1], v.shape[1]
+    if m < n:
+        a, v = v[:, ::-1], a[:, ::-1]
+    start, size = _kept(m, n, call.attrs["mode"], reverses)
+    padding = (min(m, n) - 1 - start, start + size - max(m, n))
+    groups = count if a.shape[0] == v.shape[0] == count else 1
+    images = a[:, None] if groups == 1 else a[None]
+    settings = {**conv.attrs, "padding": (padding,), "groups": groups}
+    out = call.apply(conv, (images, v[:, None]), settings)
+    return out.reshape((count, size))
 
 
 convolve = multilinear(
@@ -110,6 +130,7 @@ convolve = multilinear(
     bad=_bad_sequences,
     numpy=(np.convolve,),
     lower=lambda b, a, v, mode: _convolved(b, a, v, mode, reverses=False),
+    batch=_sequence_lanes,
 )
 correlate: Op = multilinear(
     "correlate",
@@ -127,6 +148,7 @@ correlate: Op = multilinear(
     numpy=(np.correlate,),
     lower=lambda b, a, v, mode: _convolved(b, a, v, mode, reverses=True),
     doc="Σ a[n + k] v*[n] for every lag k; antilinear in v, and so is its derivative.",
+    batch=_sequence_lanes,
 )
 
 

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrule.core.batching import BatchCall
 from chainrule.core.op import Sample, sample
 from chainrule.core.spec import Spec
 from chainrule.ops.define import ZERO, composite, rules
 from chainrule.ops.indexing import take_index
 from chainrule.ops.joining import as_array, concatenate
 from chainrule.ops.ordering import mean_of_ties, sort
+from chainrule.ops.positions import as_rows, insertion_in_rows
 from chainrule.ops.samples import draw
 from chainrule.ops.shape import moveaxis, ravel, reshape
 
@@ -166,6 +168,21 @@ unique_values = _of_array_api(np.unique_values, lambda x: _distinct(x).values)
 # -- two sets ---------------------------------------------------------------------------------
 
 
+def _isin_lanes(call: BatchCall) -> Any:
+    """Sorted test elements are searched; one that is found stands where it would be inserted."""
+    if not call.on(1):
+        return call.call(call.raw(0), call.raw(1))
+    x, tests = as_rows(call, 0), np.sort(as_rows(call, 1), axis=1)
+    size = tests.shape[1]
+    if size:
+        place = insertion_in_rows(tests, x, "left")
+        found = np.equal(np.take_along_axis(tests, np.minimum(place, size - 1), axis=1), x)
+    else:
+        found = np.zeros(x.shape, bool)
+    found = np.logical_not(found) if call.attrs["invert"] else found
+    return found.reshape((call.count, *call.shape))
+
+
 isin = rules(
     "isin",
     lambda element, test_elements, assume_unique=False, invert=False, *, kind=None: np.isin(
@@ -180,6 +197,7 @@ isin = rules(
     ],
     spec=lambda element, test_elements, **_: Spec(np.shape(element), np.dtype(bool)),
     numpy=(np.isin,),
+    batch=_isin_lanes,
 )
 
 

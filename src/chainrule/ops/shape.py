@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import BatchCall, lifted
 from chainrule.core.masked import concrete
 from chainrule.core.op import Sample, sample
 from chainrule.core.spec import broadcast_shapes, dummy
@@ -43,6 +44,16 @@ def _reshape_lowered(b: Any, x: Any, shape: Any, order: str) -> Any:
     return b.transpose(b.reshape(b.transpose(x, None), wanted[::-1]), None)
 
 
+def _reshape_lanes(call: BatchCall) -> Any:
+    """Columns first within a lane is rows first of the lane transposed."""
+    x, shape = call.raw(0), call.shape
+    if call.attrs["order"] == "C":
+        return call.call(x, shape=(call.count, *shape))
+    back = (0, *range(x.ndim - 1, 0, -1))
+    turned = np.transpose(x, back).reshape((call.count, *shape[::-1]))
+    return np.transpose(turned, (0, *range(len(shape), 0, -1)))
+
+
 reshape = linear(
     "reshape",
     _reshape,
@@ -65,6 +76,7 @@ reshape = linear(
     view=True,
     lower=_reshape_lowered,
     picked=RESHAPED,
+    batch=_reshape_lanes,
 )
 
 
@@ -134,6 +146,15 @@ def _transpose_back(g: Any, axes: Any) -> Any:
     return np.transpose(g, tuple(sorted(range(len(forth)), key=forth.__getitem__)))
 
 
+def _transpose_lanes(call: BatchCall) -> Any:
+    rank, axes = call.rank(0), call.attrs["axes"]
+    if axes is None:
+        axes = range(rank)[::-1]
+    elif isinstance(axes, (int, np.integer)):
+        axes = (axes,)
+    return call.call(call.raw(0), axes=(0, *(int(a) % rank + 1 for a in axes)))
+
+
 transpose = linear(
     "transpose",
     _transpose,
@@ -157,6 +178,7 @@ transpose = linear(
     lower=lambda b, x, axes: b.transpose(x, axes),
     picked=TURNED,
     symbol="xᵀ",
+    batch=_transpose_lanes,
 )
 
 
@@ -279,6 +301,11 @@ def _broadcast_to(x: Any, shape: Shape) -> Any:
     return np.broadcast_to(x, shape)
 
 
+def _broadcast_lanes(call: BatchCall) -> Any:
+    x = lifted(call.raw(0), len(call.shape))
+    return call.call(x, shape=(call.count, *call.shape))
+
+
 broadcast_to = linear(
     "broadcast_to",
     _broadcast_to,
@@ -299,6 +326,7 @@ broadcast_to = linear(
     view=True,
     lower=lambda b, x, shape: b.broadcast_to(x, shape),
     picked=SPREAD,
+    batch=_broadcast_lanes,
 )
 
 

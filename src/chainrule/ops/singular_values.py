@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrule.core.batching import STACKED
 from chainrule.core.masked import perhaps, plain
 from chainrule.core.op import Sample, sample
 from chainrule.core.parts import Parts
@@ -265,6 +266,7 @@ svd_factors = rules(
     outputs=3,
     lower=lambda b, a, full_matrices: b.svd(a, full_matrices),
     doc="U, the singular values in descending order, and Vᴴ.",
+    batch=STACKED,
 )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import Axes
 from chainrule.core.op import Sample, sample
 from chainrule.core.picked import lowest, reducing, shape_of
 from chainrule.ops.define import composite, rules, same_shape, shaped_spec
@@ -231,6 +232,7 @@ logsumexp = rules(
     doc="log Σ eˣ over axes.",
     picked=reducing(lowest),
     lower=_logsumexp_lowered,
+    batch=Axes("axis"),
 )
 softmax = rules(
     "softmax",
@@ -246,6 +248,7 @@ softmax = rules(
     doc="eˣ / Σ eˣ along an axis; a row of −∞ alone gives 0.",
     picked=SOFTMAX,
     lower=_softmax_lowered,
+    batch=Axes("axis"),
 )
 log_softmax = rules(
     "log_softmax",
@@ -260,6 +263,7 @@ log_softmax = rules(
     reach=_rows,
     doc="x − log Σ eˣ along an axis.",
     lower=_log_softmax_lowered,
+    batch=Axes("axis"),
 )
 logsumexp_weighted = composite(
     "logsumexp_weighted",

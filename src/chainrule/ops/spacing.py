@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from chainrule.core.batching import AlignedAxis
 from chainrule.core.op import Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, broadcast_shapes
@@ -129,6 +130,7 @@ linspace = linear(
     spec=_spaced_spec(_linspace),
     doc="`num` numbers from start to stop, equally far apart.",
     lower=_linspace_lowered,
+    batch=AlignedAxis("axis"),
 )
 
 
@@ -215,6 +217,7 @@ geomspace = rules(
     spec=_spaced_spec(_geomspace),
     numpy=(np.geomspace,),
     doc="`num` numbers from start to stop, each the same multiple of the one before.",
+    batch=AlignedAxis("axis"),
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import SPREAD, Axes
 from chainrule.core.masked import plain
 from chainrule.core.op import Linear, Sample, first_recorded, refuse_gradients, sample
 from chainrule.core.picked import shape_of
@@ -195,6 +196,7 @@ all_equal = rules(
     doc="Whether all elements along axes are the same: where a standard deviation has its kink.",
     lower=_all_equal_lowered,
     picked=ALL_EQUAL,
+    batch=Axes("axis"),
 )
 
 
@@ -219,6 +221,7 @@ deviation = elementwise(
     kinks=lambda x, y: np.logical_or(y, np.equal(x, 0)),
     doc="√x of a variance; where y tells that there is none, a kink, the slope is 0.",
     lower=lambda b, x, y: b.map("sqrt", *b.floats(x)) if x.shape == y.shape else None,
+    batch=SPREAD,
 )
 
 

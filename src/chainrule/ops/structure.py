@@ -146,6 +146,7 @@ item = rules(
     samples=list,
     spec=_item_spec,
     doc="One result of an op that has several.",
+    batch=lambda call: call.raw(0)[call.attrs["index"]],
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from chainrule.core.batching import LANES
 from chainrule.core.op import Op, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, broadcast_shapes, dummy
@@ -55,6 +56,7 @@ cross_vectors: Op = multilinear(
     spec=_cross_spec,
     doc="x × y of vectors with three components along the last axis.",
     lower=_cross_lowered,
+    batch=LANES,
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from chainrule.core.batching import BatchCall, behind
 from chainrule.core.masked import Masked
 from chainrule.core.op import Op, sample
 from chainrule.core.spec import Spec
@@ -186,6 +187,17 @@ def _overlap_lowered(b: Any, y: Any, shape: Sequence[int], axis: Any) -> Any:
     return b.overlap(tuple(shape), y.dtype, pieces)
 
 
+def _sliding_lanes(call: BatchCall) -> Any:
+    axes = behind(call.attrs["axis"], call.rank(0))
+    return call.call(call.raw(0), axis=axes)
+
+
+def _overlap_lanes(call: BatchCall) -> Any:
+    shape = call.attrs["shape"]
+    axes = behind(call.attrs["axis"], len(shape))
+    return call.call(call.raw(0), shape=(call.count, *shape), axis=axes)
+
+
 sliding_window_view = linear(
     "sliding_window_view",
     lambda x, window_shape, axis=None: np.lib.stride_tricks.sliding_window_view(
@@ -207,6 +219,7 @@ sliding_window_view = linear(
     numpy=(np.lib.stride_tricks.sliding_window_view,),
     lower=_sliding_lowered,
     view=True,
+    batch=_sliding_lanes,
 )
 overlap_add: Op = linear(
     "overlap_add",
@@ -224,4 +237,5 @@ overlap_add: Op = linear(
     spec=lambda y, shape, axis=None: Spec(tuple(shape), y.dtype),
     lower=_overlap_lowered,
     doc="The transpose of sliding_window_view: an array of this shape, from its windows.",
+    batch=_overlap_lanes,
 )

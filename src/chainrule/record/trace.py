@@ -36,6 +36,8 @@ class Trace:
 
     inside = True  # as in a differentiated function, what would lose a gradient is refused
     guarded = False  # whether what Python code reads is checked again when the graph runs
+    merges = False  # whether it has branches of a vmap, in whatever order they were met
+    within = False  # whether nodes of another trace may be met, which are not ours
     sweeps = False  # whether the gradient of a large scalar graph may be one node
 
     def __init__(self, keep: bool = False):
@@ -60,6 +62,13 @@ class Trace:
             passed.append(structure.unflatten(made))
             structures.append(structure)
         self.log = None if self.guarded else CallLog(sys._getframe())
+        outputs, structure = self.called(f, passed, kwargs)
+        return self.graph(f, outputs, tuple(structures), structure)
+
+    def called(
+        self, f: Callable[..., Any], passed: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[list[Node], Structure]:
+        """Call f; the nodes of its results, and the container they came in."""
         try:
             with recording(tracing=self, inside=self.inside, line=None):
                 result = f(*passed, **kwargs)
@@ -72,7 +81,7 @@ class Trace:
             raise DerivativeError(
                 f"the traced function returned {result!r}; it must return numbers or arrays"
             )
-        return self.graph(f, outputs, tuple(structures), structure)
+        return outputs, structure
 
     def leaf_for(self, value: Any, name: str, bare: bool) -> Any:
         """A leaf for a number or an array; anything else (a string, a flag, a size) as it is."""

@@ -1,0 +1,483 @@
+"""vmap: a function of one example, called once on many, in which `if` and `while` mean what they
+mean for each of them alone.
+
+One lane is recorded on its own values and replayed on all (`diff.lanes`); lanes for which Python
+code read something else go on as a group of their own.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.batching import Lanes
+from chainrule.core.containers import Structure, flatten, opened
+from chainrule.core.node import Node, line_at
+from chainrule.core.rule import rule_for
+from chainrule.core.slot import Slot
+from chainrule.diff.constants import may_vary, refuse_what_varies
+from chainrule.diff.lanes import Group, Replay, Values
+from chainrule.diff.merging import TOO_MANY, Branch, Merger, chosen, examples_of
+from chainrule.errors import ArgumentError, ChainruleError, ShapeError
+from chainrule.ops.indexing import gather
+from chainrule.ops.structure import constant
+from chainrule.record.lanes import LaneTrace
+from chainrule.record.state import current
+from chainrule.record.variable import Variable
+
+MAX_GROUPS = 16  # of lanes that branch alike; the rest of them is called one by one
+
+Axes = Any  # an int, None, or a container of them
+
+
+@dataclass
+class VmapReport:
+    """What the last call of a vmapped function did."""
+
+    lanes: int = 0
+    groups: list[tuple[int, str]] = field(default_factory=list)  # how many lanes, parted where
+    alone: int = 0
+    looped: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        groups = "1 group" if len(self.groups) == 1 else f"{len(self.groups)} groups"
+        lines = [f"{self.lanes:,} lanes in {groups}"]
+        if len(self.groups) > 1 or self.alone:
+            lines += [
+                f"  {count:,} lanes" + (f", parted at {where}" if where else "")
+                for count, where in self.groups
+            ]
+        if self.alone:
+            lines.append(f"  {self.alone:,} lanes called one by one")
+        for name, line in self.looped.items():
+            lines.append(f"  {name} works lane by lane ({line})")
+        return "\n".join(lines)
+
+
+def vmap(
+    f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, chunk: int | None = None
+) -> Callable[..., Any]:
+    """f for many examples at once: arrays get an axis of them, and f is written for one.
+
+    `in_axes` says for each argument (or each leaf of a container) which axis counts the examples,
+    None for what they share; `out_axes` where that axis stands in the results.  Keyword arguments
+    that are arrays are mapped along their first axis.  `chunk` is how many examples are computed at
+    a time, to bound the memory.
+
+    Python's `if`, `while`, `float(x)` and `try` mean for each example what they mean alone:
+    examples that take another branch are computed apart, and none runs what it would not have run.
+
+    >>> cr.vmap(lambda x: np.sin(x) if x > 0 else x**2)(np.array([-2.0, 0.0, 1.0]))
+    array([4.        , 0.        , 0.84147098])
+    """
+    if chunk is not None and (not isinstance(chunk, (int, np.integer)) or chunk < 1):
+        raise ArgumentError(f"vmap: chunk={chunk!r} must be a whole number of lanes, at least 1")
+    last = VmapReport()
+
+    @wraps(f, updated=())
+    def vmapped(*args: Any, **kwargs: Any) -> Any:
+        nonlocal last
+        last = VmapReport()
+        batch = Batch.of(f, args, kwargs, in_axes)
+        return batch.mapped(out_axes, chunk, last)
+
+    def report() -> str:
+        """How the last call went: lanes, groups, and ops that work lane by lane."""
+        return str(last)
+
+    vmapped.report = report  # type: ignore[attr-defined]
+    return vmapped
+
+
+# ---- the arguments ------------------------------------------------------------------------------
+
+
+def spread_axes(axes: Axes, tree: Any, what: str) -> list[int | None]:
+    """The axis of each leaf of a container, where one number may stand for all that is below."""
+    found: list[int | None] = []
+    pending = [(axes, tree)]
+    while pending:
+        axis, part = pending.pop()
+        if axis is None or (isinstance(axis, (int, np.integer)) and not isinstance(axis, bool)):
+            found += [None if axis is None else int(axis)] * flatten(part)[1].count
+            continue
+        one, other = opened(axis), opened(part)
+        alike = one is not None and other is not None and len(one[1]) == len(other[1])
+        if one is None or other is None or not alike or one[0].names != other[0].names:
+            raise ArgumentError(
+                f"vmap: {what} {axis!r} does not fit {_kind(part)}: it is a number, None, or a "
+                "container built as that one is"
+            )
+        pending += reversed(list(zip(one[1], other[1], strict=True)))
+    return found
+
+
+def _kind(part: Any) -> str:
+    children = opened(part)
+    if children is None:
+        return f"a {type(part).__name__}"
+    return f"a {type(part).__name__} of {len(children[1])}"
+
+
+@dataclass
+class Batch:
+    """One call of a vmapped function: its leaves with the lanes in front, and how to rebuild it."""
+
+    f: Callable[..., Any]
+    leaves: list[Any]
+    mapped_leaves: list[bool]
+    structure: Structure
+    count: int
+    pure: bool = False  # f is ours: it changes nothing and takes nothing from elsewhere
+
+    @staticmethod
+    def of(f: Callable[..., Any], args: Any, kwargs: dict[str, Any], in_axes: Axes) -> Batch:
+        axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * len(args)
+        if len(axes) != len(args):
+            raise ArgumentError(
+                f"vmap: in_axes has {len(axes)} entries, and the function was called with "
+                f"{len(args)} positional arguments"
+            )
+        leaves, structure = flatten((tuple(args), kwargs))
+        where = [
+            axis for n, a in enumerate(args) for axis in spread_axes(axes[n], a, f"in_axes[{n}]")
+        ]
+        positional = len(where)
+        where += [0 if np.ndim(_value(v)) else None for v in leaves[positional:]]
+        names = structure.paths
+        sizes: dict[int, str] = {}
+        for i, axis in enumerate(where):
+            if axis is not None:
+                name = _name(names[i])
+                leaves[i] = _lanes_first(leaves[i], axis, name)
+                sizes.setdefault(leaves[i].shape[0], name)
+        if not sizes:
+            raise ArgumentError("vmap: no argument has lanes; in_axes is None for all of them")
+        if len(sizes) > 1:
+            (one, first), (two, second), *_ = sizes.items()
+            raise ShapeError(
+                f"vmap: {first} has {one} lanes and {second} has {two}.\n"
+                "  in_axes says which axis counts them; give None for what all lanes share."
+            )
+        mapped = [axis is not None for axis in where]
+        return Batch(f, leaves, mapped, structure, next(iter(sizes)))
+
+    def mapped(self, out_axes: Axes, chunk: int | None, report: VmapReport) -> Any:
+        """The results of all lanes, in the container f returns."""
+        report.lanes = self.count
+        step = min(chunk or self.count, self.count)
+        pieces = [
+            self.part(slice(at, at + step)).groups(report, at)
+            for at in range(0, max(self.count, 1), max(step, 1))
+        ]
+        structure = pieces[0].structure
+        for piece in pieces[1:]:
+            _same_structure(structure, piece.structure, 0, piece.first)
+        columns = [
+            _joined(list(parts), at)
+            for at, parts in enumerate(zip(*(p.leaves for p in pieces), strict=True))
+        ]
+        where = spread_axes(out_axes, structure.unflatten(columns), "out_axes")
+        placed = [
+            _placed(value, axis, self.count) for value, axis in zip(columns, where, strict=True)
+        ]
+        return structure.unflatten([self._owned(v) for v in placed])
+
+    def part(self, lanes: slice) -> Batch:
+        """Some of the lanes."""
+        if lanes.start == 0 and lanes.stop >= self.count:
+            return self
+        leaves = [
+            v[lanes] if m else v for v, m in zip(self.leaves, self.mapped_leaves, strict=True)
+        ]
+        count = len(range(*lanes.indices(self.count)))
+        return replace(self, leaves=leaves, count=count)
+
+    # ---- groups ------------------------------------------------------------------------------
+
+    def groups(self, report: VmapReport, start: int) -> Piece:
+        """Lanes that branch alike are computed at once."""
+        if self.count == 0:
+            return self._of_no_lanes()
+        outer = current.get().tracing
+        if outer is not None and outer.guarded:
+            return self._merged(outer, report)
+        pending = [Group(np.arange(self.count))]
+        done: list[Piece] = []
+        while pending:
+            if len(done) == MAX_GROUPS:
+                done += self._alone(pending, report)
+                break
+            group = pending.pop(0)
+            piece, left = self._replayed(group, report, start)
+            done.append(piece)
+            pending = left + pending
+        return _combined(done, self.count)
+
+    def _replayed(self, group: Group, report: VmapReport, start: int) -> tuple[Piece, list[Group]]:
+        trace, first = LaneTrace(self.pure), int(group.lanes[0])
+        with in_lane(first + start):
+            inputs, outputs, structure = self._recorded(trace, self._example(first))
+        known: Values = {n: trace.variables.get(n, v) for n, v in trace.values.items()}
+        for place, node in inputs.items():
+            lanes = Lanes(self.leaves[place])
+            known[node] = lanes if len(group.lanes) == self.count else lanes.picked(group.lanes)
+        replay = Replay(trace, outputs, group.lanes, known, report.looped)
+        raising = "raise" in np.geterr().values()
+        with nullcontext() if raising else np.errstate(all="ignore"):
+            found = replay.run(group.parted)
+        if not self.pure and len(replay.lanes) > 1 and may_vary(trace, self.f):
+            again = LaneTrace()
+            self._recorded(again, self._example(int(replay.lanes[-1])))
+            refuse_what_varies(trace, again)
+        line = "" if group.parted is None else str(line_at(*group.parted.line))
+        report.groups.append((len(replay.lanes), line))
+        return Piece(replay.lanes, found, structure), replay.left
+
+    def _merged(self, outer: Any, report: VmapReport) -> Piece:
+        """All branches as one program, for a trace that holds for other lanes than these."""
+        plain = [m and not isinstance(v, Variable) for v, m in self._pairs()]
+        leaves = [
+            outer.as_variables([v])[0] if p else v for v, p in zip(self.leaves, plain, strict=True)
+        ]
+        merger = Merger(leaves, self.mapped_leaves, self.count, outer, self._recorded, report.looped)
+        examples = [] if self.pure else examples_of(self.f, self.leaves, self.mapped_leaves)
+        for k in merger.lanes():
+            if len(merger.branches) == MAX_GROUPS:
+                outer.refuse(TOO_MANY)
+            with in_lane(k):
+                merger.add(self._example(k))
+            if len(merger.branches) > 1 and len(examples) < MAX_GROUPS:
+                examples.append(self._example(k))
+        for example in examples:
+            if len(merger.branches) < MAX_GROUPS and merger.branches[0].asked:
+                merger.add(example)
+        merger.covered()
+        if not self.pure:
+            self._refuse_what_varies(merger.branches[0])
+        report.groups += [(self.count, "")] * len(merger.branches)
+        first = merger.branches[0]
+        assert first.structure is not None
+        for k, branch in enumerate(merger.branches):
+            assert branch.structure is not None
+            _same_structure(first.structure, branch.structure, 0, k)
+        return Piece(np.arange(self.count), chosen(merger.branches), first.structure)
+
+    def _refuse_what_varies(self, branch: Branch) -> None:
+        """Compare the constants of the first lane of a branch with those of another lane."""
+        taken = branch.taken
+        lanes = np.flatnonzero(np.ones(self.count, bool) if taken is None else _value(taken))
+        if len(lanes) > 1 and may_vary(branch.trace, self.f):
+            again = LaneTrace(pure=True)
+            self._recorded(again, self._example(int(lanes[-1])))
+            refuse_what_varies(branch.trace, again)
+
+    def _pairs(self) -> Iterator[tuple[Any, bool]]:
+        return zip(self.leaves, self.mapped_leaves, strict=True)
+
+    def _example(self, k: int) -> list[Any]:
+        """The leaves as lane k has them: plain numbers where lanes differ."""
+        return [_value(v)[k] if m else v for v, m in self._pairs()]
+
+    def _recorded(
+        self, trace: LaneTrace, example: list[Any]
+    ) -> tuple[dict[int, Node], list[Node], Structure]:
+        """Record one lane; its inputs by place, the nodes of the results and their container."""
+        inputs: dict[int, Node] = {}
+        given = list(example)
+        for place, (value, mapped) in enumerate(zip(example, self.mapped_leaves, strict=True)):
+            if mapped:
+                made = trace.lane_input(value)
+                inputs[place] = made.node
+                given[place] = Variable(made._value, made.node)  # f may assign to its own
+            elif type(value) is np.ndarray and value.flags.writeable and not trace.holds(value):
+                given[place] = value.view()
+                given[place].flags.writeable = False  # what one lane writes, all others would see
+        args, kwargs = self.structure.unflatten(given)
+        outputs, structure = trace.record_lane(self.f, args, kwargs)
+        return inputs, outputs, structure
+
+    def _alone(self, pending: Sequence[Group], report: VmapReport) -> Iterator[Piece]:
+        """Lane by lane, where too many branch differently."""
+        lanes = np.concatenate([group.lanes for group in pending])
+        report.alone += len(lanes)
+        where = pending[0].parted
+        line = f"\n  {line_at(*where.line).shown()}" if where is not None else ""
+        warnings.warn(
+            f"vmap: lanes go more than {MAX_GROUPS} different ways; {len(lanes)} of {self.count} "
+            f"are called one by one, slowly.{line}\n  where what is read there need not decide "
+            "what is computed, np.where and NumPy's functions keep the lanes together.",
+            stacklevel=5,
+        )
+        for k in map(int, lanes):
+            given = [_as_lane(v[k]) if m else v for v, m in self._pairs()]
+            args, kwargs = self.structure.unflatten(given)
+            with in_lane(k):
+                found, structure = flatten(self.f(*args, **kwargs))
+            yield Piece(np.array([k]), [Lanes(_of_lane(v)) for v in found], structure)
+
+    def _of_no_lanes(self) -> Piece:
+        """Results of the right shape for an empty batch: f is called on zeros."""
+        ones = [
+            np.zeros((1, *v.shape[1:]), v.dtype) if m else v
+            for v, m in zip(self.leaves, self.mapped_leaves, strict=True)
+        ]
+        one = replace(self, leaves=ones, count=1).groups(VmapReport(), 0)
+        leaves = [Lanes(v.value[:0]) if type(v) is Lanes else v for v in one.leaves]
+        return Piece(np.arange(0), leaves, one.structure)
+
+    def _owned(self, value: Any) -> Any:
+        """A result that the caller may write to: no view, and no argument."""
+        if not isinstance(value, np.ndarray):
+            return value
+        shared = value.base is not None or not value.flags.writeable
+        return np.array(value) if shared or any(value is v for v in self.leaves) else value
+
+
+class in_lane:  # noqa: N801 - a `with` statement reads it as words
+    """Errors of f say in which lane they were raised."""
+
+    def __init__(self, lane: int):
+        self.lane = lane
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, ChainruleError) and error.args:
+            error.args = (f"lane {self.lane} of vmap: {error.args[0]}", *error.args[1:])
+        elif isinstance(error, Exception):
+            error.add_note(f"in lane {self.lane} of vmap")
+
+
+def sweep(f: Callable[[Any], Any], units: Any, chunk: int | None) -> Any:
+    """f of each row of `units`, for an f of ours, which changes nothing."""
+    return Batch(f, [units], [True], _ONE, len(units), pure=True).mapped(0, chunk, VmapReport())
+
+
+_ONE = flatten(((0,), {}))[1]  # of a call with one argument
+
+
+# ---- the results ---------------------------------------------------------------------------------
+
+
+@dataclass
+class Piece:
+    """Results of some lanes; a leaf is `Lanes` where they differ."""
+
+    lanes: np.ndarray
+    leaves: list[Any]
+    structure: Structure
+
+    @property
+    def first(self) -> int:
+        return int(self.lanes[0]) if len(self.lanes) else 0
+
+
+def _combined(pieces: list[Piece], count: int) -> Piece:
+    """All groups as one, in the order of the lanes."""
+    one = pieces[0]
+    if len(pieces) == 1:
+        return one
+    for piece in pieces[1:]:
+        _same_structure(one.structure, piece.structure, one.first, piece.first)
+    order = np.argsort(np.concatenate([p.lanes for p in pieces]), kind="stable")
+    leaves = []
+    for at in range(len(one.leaves)):
+        parts = [_with_lanes(p.leaves[at], len(p.lanes)) for p in pieces]
+        for piece, part in zip(pieces, parts, strict=True):
+            if part.shape[1:] != parts[0].shape[1:]:
+                raise ShapeError(
+                    f"vmap: lane {one.first} returns shape {parts[0].shape[1:]} and lane "
+                    f"{piece.first} {part.shape[1:]}; results of one shape can be put together"
+                )
+        leaves.append(Lanes(gather(np.concatenate(parts), order, template=(Slot(0),))))
+    return Piece(np.arange(count), leaves, one.structure)
+
+
+def _same_structure(one: Structure, other: Structure, first: int, second: int) -> None:
+    if one != other:
+        raise ArgumentError(
+            f"vmap: lane {first} returns {one} and lane {second} {other}: all lanes must return "
+            "the same containers"
+        )
+
+
+def _with_lanes(leaf: Any, count: int) -> Any:
+    if type(leaf) is Lanes:
+        return leaf.value
+    leaf = leaf if hasattr(leaf, "shape") else np.asarray(leaf)
+    return np.broadcast_to(leaf, (count, *leaf.shape))
+
+
+def _joined(parts: list[Any], at: int) -> Any:
+    """One result of all chunks."""
+    if len(parts) == 1:
+        return parts[0]
+    return Lanes(np.concatenate([p.value for p in parts])) if type(parts[0]) is Lanes else parts[0]
+
+
+def _placed(leaf: Any, axis: int | None, count: int) -> Any:
+    """A result with its lanes along `axis`; None for one that is the same in all."""
+    if axis is None:
+        if type(leaf) is Lanes:
+            raise ArgumentError(
+                "vmap: out_axes is None for a result that differs by lane; give the axis where the "
+                "lanes shall stand"
+            )
+        return leaf
+    value = _with_lanes(leaf, count)
+    if not -value.ndim <= axis < value.ndim:
+        raise ShapeError(f"vmap: out_axes={axis}, and the result has {value.ndim} axes with lanes")
+    return value if axis == 0 else np.moveaxis(value, 0, axis)
+
+
+def _value(x: Any) -> Any:
+    return x._value if isinstance(x, Variable) else x
+
+
+def _name(path: str) -> str:
+    """What a user calls a leaf: the number of its argument, and its place in there."""
+    kind, rest = path[1], path[3:]
+    if kind == "1":
+        return f"keyword argument {rest}"
+    number, inner = rest.removeprefix("[").split("]", 1)
+    return f"argument {number}{inner}"
+
+
+def _lanes_first(value: Any, axis: int, name: str) -> Any:
+    """An argument with its axis of lanes in front."""
+    array = value if isinstance(value, Variable) else np.asarray(value)
+    if array.dtype.kind not in "fciub":
+        raise ArgumentError(
+            f"vmap: {name} is a {type(value).__name__}, and lanes hold numbers; in_axes=None for "
+            "what all lanes share"
+        )
+    if not -array.ndim <= axis < array.ndim:
+        raise ShapeError(
+            f"vmap: {name} of shape {array.shape} has no axis {axis}; in_axes=None for what all "
+            "lanes share"
+        )
+    return array if axis in (0, -array.ndim) else np.moveaxis(array, axis, 0)
+
+
+def _as_lane(value: Any) -> Any:
+    """A number or an array as f knows it from other lanes: a Variable, of no history."""
+    if isinstance(value, Variable):
+        return value
+    node = Node(rule_for(constant, ()), (), (), {"value": value}, value.shape, value.dtype, args=())
+    return Variable(value, node)
+
+
+def _of_lane(value: Any) -> Any:
+    """The result of one lane alone, with an axis for it."""
+    if isinstance(value, Variable) and current.get().tracing is None and not value.node.parents:
+        value = value.node.attrs.get("value", value._value) if value.node.rule else value
+        value = _value(value) if not isinstance(value, Variable) else value
+    return value[None] if isinstance(value, Variable) else np.asarray(value)[None]

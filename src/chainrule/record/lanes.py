@@ -1,0 +1,124 @@
+"""Recording one lane of a batch: what happened, in the order of time, with what Python code read.
+
+Whoever replays it on many lanes at once compares each read where it was made: lanes for which it
+comes out differently took another way from there on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chainrule.core.containers import Structure
+from chainrule.core.node import Node, make_leaf
+from chainrule.core.op import Op
+from chainrule.errors import DetachError
+from chainrule.ops.joining import refuse_twist
+from chainrule.record.specialise import Guard, GuardedTrace
+from chainrule.record.state import current, user_line
+from chainrule.record.variable import Variable, leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Python code was given the value of this node, on this line."""
+
+    node: Node
+    value: np.ndarray
+    line: tuple[Any, int]
+
+
+class LaneTrace(GuardedTrace):
+    """A trace of one lane.  It knows its own nodes: those of a trace around it are captured."""
+
+    within = True
+
+    def __init__(self, pure: bool = False) -> None:
+        """`pure`: no array is changed while it is recorded."""
+        super().__init__(holds=lambda array: pure)
+        self.inside = current.get().inside
+        self.events: list[Node | Read] = []
+        self.own: set[Node] = set()
+
+    def noted(self, node: Node, value: Any) -> Node:
+        raises = node.op.raises
+        if raises and (raises is True or raises(*(node.args or ()))):
+            self.fallible.append(node)
+        self.events.append(node)
+        self.own.add(node)
+        if self.kept is not None:
+            self.kept[node] = value
+        return node
+
+    def node_of(self, variable: Variable) -> Node:
+        node = variable.node
+        if node in self.own or node in self.leaves or node in self.values:
+            return node
+        if node.args and not node.is_leaf and all(map(self._is_own, node.args)):
+            return self.noted(node, None)  # one result of several, as a rule reads it
+        if node not in self.captured:
+            stand_in = make_leaf(node.shape, node.dtype, node.name)
+            self.captured[node] = stand_in
+            self.values[stand_in] = variable._value
+            self.variables[stand_in] = variable
+        return self.captured[node]
+
+    def _is_own(self, arg: Any) -> bool:
+        if not isinstance(arg, Node):
+            return True
+        return arg in self.own or arg in self.leaves or arg in self.values
+
+    def record_lane(
+        self, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[list[Node], Structure]:
+        """Call f on Variables of `lane_input`; the nodes of its results, and their container."""
+        self.log = None
+        return self.called(f, args, kwargs)
+
+    def lane_input(self, value: Any) -> Variable:
+        """A leaf for a number or an array that differs by lane; it is not copied."""
+        refuse_twist(value)
+        made = leaf(value)
+        self.leaves[made.node] = value
+        return made
+
+    def constant(self, arg: Any) -> Any:
+        """The number or array that an argument of a node stands for; None if it was computed."""
+        return self.values.get(arg) if isinstance(arg, Node) else arg
+
+    def original(self, node: Node) -> Any:
+        """The array that code handed over, of which `node` is the leaf; None if it is another."""
+        copy = self.values.get(node)
+        pairs = ((original, kept) for original, _, kept in self.copies.values())
+        return next((original for original, kept in pairs if kept is copy), copy)
+
+    # ---- what Python code is given: a read, at its place in time ------------------------------
+
+    def read(self, variable: Variable) -> None:
+        node = self.node_of(variable)
+        if node not in self.reads:
+            value = np.array(variable._value)
+            self.reads[node] = Guard(node, value)
+            self.events.append(Read(node, value, user_line(3)))
+
+    def read_shape(self, variable: Variable) -> None:
+        """Shapes that depend on values are read where they are made: see `shapes`."""
+
+    def text_of(self, variable: Variable) -> None:
+        self.read(variable)
+
+    def written(self, variable: Variable) -> None:
+        if variable.node in self.captured:
+            raise DetachError(
+                "a function under vmap assigns to a Variable from outside, which its lanes share: "
+                "pass it as an argument with in_axes=None, and return it."
+            )
+
+    def shapes(self, node: Node, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
+        """The numbers that decide a shape are read before the op runs on lanes that differ."""
+        last = self.events.pop()
+        super().shapes(node, op, args, attrs)
+        self.events.append(last)
