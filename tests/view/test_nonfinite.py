@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from chainrule.view.nonfinite import report_html, report_text
+from chainrule.view.styled import report_html, report_text
 from tests.view.test_table import assert_golden
 
 

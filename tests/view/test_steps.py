@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from chainrule.view.steps import barred, step_lines, steps_text
+from chainrule.view.steps import barred, step_lines
 from chainrule.view.styled import html_of, plain_of, say
 from tests.view.test_table import assert_golden
 
@@ -24,7 +24,7 @@ def layer(W, x, n):
 
 @pytest.mark.parametrize("order", ["sorted", "data-driven", "recursive"])
 def test_golden_steps(order):
-    text = steps_text(cr.trace(shared, 1.3).steps(1.3, order=order))
+    text = str(cr.trace(shared, 1.3).steps(1.3, order=order))
     assert_golden(text, f"steps-{order}.txt")
 
 

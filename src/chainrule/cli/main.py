@@ -19,7 +19,7 @@ FAILURES = (
     *(MemoryError, RecursionError, ImportError, OSError, AssertionError),
 )
 OPTION = re.compile(r"-[ho]|-|--|--[a-z][a-z-]*(=.*)?", re.S)
-FINE, NO, BAD_INPUT, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
+BAD_INPUT, INTERRUPTED, CLOSED = 2, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -93,8 +93,9 @@ class RunDiff:
     def __bool__(self) -> bool:
         return self.first is not None
 
-    __str__ = lazy_method("chainrule.view.compare", "diff_text")
-    _repr_html_ = lazy_method("chainrule.view.compare", "diff_html")
+    lines = lazy_method("chainrule.view.compare", "diff_lines")
+    __str__ = lazy_method("chainrule.view.styled", "report_text")
+    _repr_html_ = lazy_method("chainrule.view.styled", "report_html")
 
 
 def diff_runs(a: Run, b: Run, *, rtol: float | None = None, atol: float = 0.0) -> RunDiff:

@@ -126,8 +126,9 @@ class Conditioning:
         found = self.of(node)
         return _right(found.adjoint_error, found.node)
 
-    __str__ = lazy_method("chainrule.view.conditioning", "conditioning_text")
-    _repr_html_ = lazy_method("chainrule.view.conditioning", "conditioning_html")
+    lines = lazy_method("chainrule.view.conditioning", "conditioning_lines")
+    __str__ = lazy_method("chainrule.view.styled", "report_text")
+    _repr_html_ = lazy_method("chainrule.view.styled", "report_html")
 
 
 def conditioning(

@@ -114,10 +114,11 @@ class Explanation:
         node = _input(self.graph, self._walked.arguments, wrt)
         return _explained(self._walked, node, entry, along)
 
-    __str__ = lazy_method("chainrule.view.explanation", "explanation_text")
-    __repr__ = lazy_method("chainrule.view.explanation", "explanation_text")
-    __rich__ = lazy_method("chainrule.view.explanation", "explanation_rich")
-    _repr_html_ = lazy_method("chainrule.view.explanation", "explanation_html")
+    lines = lazy_method("chainrule.view.explanation", "explanation_lines")
+    __str__ = lazy_method("chainrule.view.styled", "report_text")
+    __repr__ = lazy_method("chainrule.view.styled", "report_text")
+    __rich__ = lazy_method("chainrule.view.styled", "report_rich")
+    _repr_html_ = lazy_method("chainrule.view.styled", "report_html")
 
 
 def explain(

@@ -90,10 +90,11 @@ class NonFinite:
         """The usual cure of the first."""
         return self.cures[0] if self.cures else None
 
-    __str__ = lazy_method("chainrule.view.nonfinite", "report_text")
-    __repr__ = lazy_method("chainrule.view.nonfinite", "report_text")
-    __rich__ = lazy_method("chainrule.view.nonfinite", "report_rich")
-    _repr_html_ = lazy_method("chainrule.view.nonfinite", "report_html")
+    lines = lazy_method("chainrule.view.nonfinite", "nonfinite_lines")
+    __str__ = lazy_method("chainrule.view.styled", "report_text")
+    __repr__ = lazy_method("chainrule.view.styled", "report_text")
+    __rich__ = lazy_method("chainrule.view.styled", "report_rich")
+    _repr_html_ = lazy_method("chainrule.view.styled", "report_html")
 
 
 def find_nonfinite(f: Callable[..., Any], *args: Any, **kwargs: Any) -> NonFinite:

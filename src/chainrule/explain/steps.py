@@ -206,8 +206,9 @@ class Steps(Iterator[Step]):
         else:
             yield from map(walk.backward, reversed(self.graph.nodes))
 
-    __str__ = lazy_method("chainrule.view.steps", "steps_text")
-    _repr_html_ = lazy_method("chainrule.view.steps", "steps_html")
+    lines = lazy_method("chainrule.view.steps", "first_lines")
+    __str__ = lazy_method("chainrule.view.styled", "report_text")
+    _repr_html_ = lazy_method("chainrule.view.styled", "report_html")
 
 
 def steps(

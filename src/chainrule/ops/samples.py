@@ -62,13 +62,6 @@ def point_pairs(*values: tuple[float, float]) -> Samples:
     return lambda: [sample(np.float64(a), np.float64(b)) for a, b in values]
 
 
-def of_shapes(
-    *shapes: tuple[int, ...], low: float = -2.0, high: float = 2.0, **attrs: object
-) -> Samples:
-    """One float64 sample per shape, all with the same attrs."""
-    return lambda: [sample(draw(s, low, high), **attrs) for s in shapes]
-
-
 def of_orders(first: Range, second: Range, narrow: Range) -> Samples:
     """Samples of a derivative of a given order, from these ranges: two orders, and float32."""
     return lambda: [
@@ -85,5 +78,4 @@ def joined(*sources: Samples) -> Samples:
 reals = within(-2.0, 2.0)
 holomorphic = within(-1.5, 1.5, complex_too=True)
 positives = within(0.2, 3.0)
-unit_interval = within(-0.9, 0.9)
 pairs = pairs_within((-2.0, 2.0), (-2.0, 2.0))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from chainrule.core.node import Node
 from chainrule.explain.compare import Difference, RunDiff
 from chainrule.view.labels import labels_of
-from chainrule.view.styled import Styled, html_of, plain_of
+from chainrule.view.styled import Styled
 from chainrule.view.values import lane_text
 
 ROLES = {
@@ -24,15 +24,7 @@ ROLES = {
 }
 
 
-def diff_text(diff: RunDiff) -> str:
-    return "\n".join(plain_of(line) for line in _lines(diff))
-
-
-def diff_html(diff: RunDiff) -> str:
-    return html_of(_lines(diff))
-
-
-def _lines(diff: RunDiff) -> Iterator[Styled]:
+def diff_lines(diff: RunDiff) -> Iterator[Styled]:
     labels = labels_of(diff.graph)
     tolerated = f"rtol {diff.rtol:.2g}, atol {diff.atol:.2g}"
     for kind, found in (("value", diff.values), ("adjoint", diff.adjoints)):

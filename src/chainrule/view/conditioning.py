@@ -8,21 +8,13 @@ from typing import Any
 from chainrule.core.node import Node
 from chainrule.explain.conditioning import NO_WIDER, Conditioning, NodeCondition
 from chainrule.view.labels import labels_of
-from chainrule.view.styled import Styled, html_of, plain_of
+from chainrule.view.styled import Styled
 from chainrule.view.values import lane_text
 
 SHOWN = 10  # nodes of each kind
 
 
-def conditioning_text(found: Conditioning) -> str:
-    return "\n".join(plain_of(line) for line in _lines(found))
-
-
-def conditioning_html(found: Conditioning) -> str:
-    return html_of(_lines(found))
-
-
-def _lines(found: Conditioning) -> Iterator[Styled]:
+def conditioning_lines(found: Conditioning) -> Iterator[Styled]:
     labels = labels_of(found.graph)
     by = f"not measured: {found.precision}"
     if found.precision != NO_WIDER:

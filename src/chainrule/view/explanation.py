@@ -22,29 +22,12 @@ from chainrule.explain.explanation import Explanation
 from chainrule.explain.paths import Path
 from chainrule.explain.size import norm
 from chainrule.view.labels import assigned_name
-from chainrule.view.styled import Piece, Styled, html_of, plain_of, rich_of
+from chainrule.view.styled import Piece, Styled
 
 LINES = 8  # contributions, gains, statuses, cuts and kinks listed; the rest is counted
 STATIONS = 9  # nodes shown of one path
-MAX_NODES_BY_ENTRY = (
-    2_000  # nodes of a graph up to which the largest entry of an array is explained as well
-)
+MAX_NODES_BY_ENTRY = 2_000  # beyond it the largest entry of an array is not explained by itself
 PULLS = 256  # entries of the arrays along a path up to which its Jacobians are written out
-
-
-def explanation_text(explanation: Explanation) -> str:
-    """The explanation as plain text."""
-    return "\n".join(plain_of(line) for line in explanation_lines(explanation))
-
-
-def explanation_html(explanation: Explanation) -> str:
-    """The explanation for a notebook."""
-    return html_of(explanation_lines(explanation))
-
-
-def explanation_rich(explanation: Explanation) -> Any:
-    """The explanation for `rich.print`."""
-    return rich_of(explanation_lines(explanation))
 
 
 def explanation_lines(explanation: Explanation) -> Iterator[Styled]:

@@ -14,7 +14,7 @@ from chainrule.explain.blame import Event, kind_of
 from chainrule.explain.lanes import Operand
 from chainrule.explain.nonfinite import NonFinite, NonFiniteResult, input_name
 from chainrule.view.labels import assigned_name, operand_source
-from chainrule.view.styled import Styled, html_of, plain_of, rich_of
+from chainrule.view.styled import Styled
 from chainrule.view.values import lane_text, shown
 
 MAX_SHOWN = 3  # places of origin, and turns, that are shown in full
@@ -26,22 +26,7 @@ WORDS = {"input": "given", "constant": "given", "seed": "given", "creator": "cre
          "unknown": "unclear"}  # fmt: skip
 
 
-def report_text(report: NonFinite) -> str:
-    """The report as plain text."""
-    return "\n".join(plain_of(line) for line in report_lines(report))
-
-
-def report_html(report: NonFinite) -> str:
-    """The report for a notebook."""
-    return html_of(report_lines(report))
-
-
-def report_rich(report: NonFinite) -> Any:
-    """The report for `rich.print`."""
-    return rich_of(report_lines(report))
-
-
-def report_lines(report: NonFinite) -> list[Styled]:
+def nonfinite_lines(report: NonFinite) -> list[Styled]:
     """The report line by line: results, origins, turns, carriers, cure."""
     if not report:
         return [[(_all_finite(report), "")]]

@@ -17,7 +17,7 @@ from chainrule.core.node import Node
 from chainrule.core.text import attr_texts, value_text
 from chainrule.explain.steps import Addition, Step, Steps
 from chainrule.view.labels import labels_of
-from chainrule.view.styled import Piece, Styled, html_of, plain_of
+from chainrule.view.styled import Piece, Styled
 from chainrule.view.values import shown
 
 FIRST = 200  # steps of a long run that are printed
@@ -31,23 +31,14 @@ WRONG = {
 TITLES = {"forward": "values", "backward": "adjoints"}
 
 
-def steps_text(steps: Steps) -> str:
-    """The steps as plain text; of a long run the first ones."""
-    return "\n".join(plain_of(line) for line in _shortened(steps))
-
-
-def steps_html(steps: Steps) -> str:
-    """The steps for a notebook."""
-    return html_of(_shortened(steps))
-
-
 def step_lines(steps: Steps) -> Iterator[Styled]:
     """Every line of every step, made as it is asked for."""
     yield from _lines(steps.again(), Names(steps.graph))
     yield from _summary(steps)
 
 
-def _shortened(steps: Steps) -> Iterator[Styled]:
+def first_lines(steps: Steps) -> Iterator[Styled]:
+    """The lines of all steps; of a long run those of the first ones."""
     names = Names(steps.graph)
     yield from _lines(islice(steps.again(), FIRST), names)
     if steps.total > FIRST:

@@ -47,6 +47,24 @@ def rich_of(lines: Iterable[Styled]) -> Any:
     )
 
 
+# A report says by `lines` how it is shown, and is shown in one of these ways.
+
+
+def report_text(report: Any) -> str:
+    """A report as plain text."""
+    return "\n".join(plain_of(line) for line in report.lines())
+
+
+def report_html(report: Any) -> str:
+    """A report for a notebook."""
+    return html_of(report.lines())
+
+
+def report_rich(report: Any) -> Any:
+    """A report for `rich.print`."""
+    return rich_of(report.lines())
+
+
 def say(lines: Iterable[Styled], colour: bool = True) -> None:
     """Print to standard output: in colour with rich in a terminal, else as plain text."""
     if colour and sys.stdout.isatty():
