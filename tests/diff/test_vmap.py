@@ -273,7 +273,7 @@ def test_random_numbers_inside_are_refused() -> None:
     rng = np.random.default_rng(0)
     refused = pytest.raises(cr.ArgumentError, match="random numbers, a clock or a")
     with refused:
-        cr.vmap(lambda x: x * np.random.standard_normal())(A)
+        cr.vmap(lambda x: x * np.random.default_rng().standard_normal())(A)
     with refused:
         cr.vmap(lambda x: x * rng.standard_normal())(A)
     with refused:
