@@ -19,8 +19,8 @@ and nothing else:
     active       which inputs are differentiated, as a tuple of booleans
     axis, …      an attr
 
-`reach(alive, x_spec, **attrs)` of an op with one input tells which lanes of x some live lane of the
-result depends on; elementwise and selecting ops need none.
+`depends` says which lanes of its inputs a lane of the result depends on (`core.depends`); where it
+is not given, an op with partials works lane by lane, and a linear one copies or adds lanes.
 
 `lower` says what machine code computes: the name of a scalar function, or a function of a builder
 (`chainrule.lower.build`), the operands and the attrs.  An op without is interpreted.
@@ -62,6 +62,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from chainrule.core.depends import BY_KIND, COPIES, EVERY, LANES, Depends
 from chainrule.core.parts import OBJECT
 from chainrule.errors import ArgumentError, DetachError, GraphError
 
@@ -95,16 +96,9 @@ class Partials:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """Linear jointly in its differentiable inputs; per input its transpose, or None.
-
-    `selects` tells that every output lane copies or adds input lanes with weight one (indexing,
-    reshape, sum …), so a mask of lanes can be pushed through the op itself; `fills` that it also
-    leaves lanes which no input reaches (pad, tril).
-    """
+    """Linear jointly in its differentiable inputs; per input its transpose, or None."""
 
     transposes: tuple[Function | None, ...]
-    selects: bool = True
-    fills: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +110,10 @@ class Multilinear:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Reverse and forward rules per input; either may be missing, and asking for it raises.
-
-    `elementwise` tells that the op works lane by lane, so that dead lanes stay dead; `selects` and
-    `fills` as for `Linear`.
-    """
+    """Reverse and forward rules per input; either may be missing, and asking for it raises."""
 
     reverse: tuple[Function | None, ...]
     forward: tuple[Function | None, ...]
-    elementwise: bool = False
-    selects: bool = False
-    fills: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +178,7 @@ class Op:
     usually: tuple[int, str] | None = None
     reference: Function | None = None
     variant: Function | None = None
-    reach: Function | None = None
+    depends: Depends = BY_KIND
     lower: Function | str | None = None
     sizes: Function | None = None
     raises: Function | bool = False
@@ -206,6 +193,9 @@ class Op:
     registered: bool = field(init=False, default=False)  # in the table, and so not a user's own
 
     def __post_init__(self) -> None:
+        if self.depends is BY_KIND:
+            kinds = {Partials: LANES, Linear: COPIES}
+            object.__setattr__(self, "depends", kinds.get(type(self.derivative), EVERY))
         if self.samples is None:
             raise GraphError(f"op {self.name} has no samples, so nothing would test it")
         for kind, names in (("input", self.inputs), ("attr", self._attr_names())):

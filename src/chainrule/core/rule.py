@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.depends import LANES
 from chainrule.core.masked import Masked, gated
 from chainrule.core.node import Node
 from chainrule.core.op import (
@@ -60,10 +61,7 @@ class Rule:
 
     def __init__(self, op: Op, active: tuple[bool, ...], complex_too: bool, exact: bool):
         self.op, self.active, self.exact = op, active, exact
-        derivative = op.derivative
-        self.elementwise = isinstance(derivative, Partials) or getattr(
-            derivative, "elementwise", False
-        )
+        self.elementwise = op.depends is LANES
         flows = [
             flow if on else None for flow, on in zip(flows_of(op, len(active)), active, strict=True)
         ]

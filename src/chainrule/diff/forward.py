@@ -9,7 +9,6 @@ import numpy as np
 
 from chainrule.core.masked import Masked, plain, unmasked, within
 from chainrule.core.node import Node
-from chainrule.core.op import Linear, Rules
 from chainrule.diff.failing import names_the_node
 
 Tangents = dict[Node, Any]
@@ -39,12 +38,9 @@ def forward(
 
 
 def _push(ts: list[Any], node: Node) -> Any:
-    rule, derivative = node.rule, node.rule.op.derivative
-    selects = fills = False
-    if isinstance(derivative, (Linear, Rules)):
-        selects, fills = derivative.selects, derivative.fills
+    rule, depends = node.rule, node.rule.op.depends
     structural = any(type(t) is Masked for t in ts) or (
-        selects and (fills or rule.constants or any(t is None for t in ts))
+        depends.copies and (depends.fills or rule.constants or any(t is None for t in ts))
     )
     if not structural:
         return rule.push(ts, node)
@@ -59,7 +55,7 @@ def _push(ts: list[Any], node: Node) -> Any:
                 term = within(term, t.alive)
             total = term if total is None else total + term
         return total
-    if selects:
+    if depends.copies:
         alive = [
             None if t is None else t.weights if type(t) is Masked else np.ones(t.shape) for t in ts
         ]

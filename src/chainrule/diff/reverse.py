@@ -9,7 +9,7 @@ import numpy as np
 
 from chainrule.core.masked import Masked, Scattered, perhaps, plain, unmasked, within
 from chainrule.core.node import Node
-from chainrule.core.op import Linear, Multilinear, Rules
+from chainrule.core.op import Multilinear
 from chainrule.diff.failing import names_the_node
 from chainrule.ops.operands import live_operand, live_shape
 
@@ -174,19 +174,19 @@ def _sum_to(c: Any, shape: tuple[int, ...], reduce: Callable[..., Any]) -> Any:
 
 def _masked_contributions(g: Masked, node: Node) -> Sequence[Any]:
     """As `contributions`, where dead lanes of `g` stay dead whatever the rule computes in them."""
-    rule, derivative = node.rule, node.rule.op.derivative
+    rule, depends = node.rule, node.rule.op.depends
     if rule.elementwise:
         return [within(c, g.alive) for c in rule.pull(g.value, node)]
-    if isinstance(derivative, (Linear, Rules)) and derivative.selects:
+    if depends.copies:
         reached = rule.pull(g.weights, node)
         return [
             None if c is None else c.within(m) if type(c) is Scattered else within(c, plain(m) != 0)
             for c, m in zip(rule.pull(g.value, node), reached, strict=True)
         ]
-    if rule.op.reach is not None:
-        reached = rule.op.reach(g.alive, node.parents[0], **node.attrs)
+    if depends.reach is not None:
+        reached = depends.reach(g.alive, node.parents[0], **node.attrs)
         return [within(c, reached) for c in rule.pull(g.value, node)]
-    if isinstance(derivative, Multilinear):
+    if isinstance(rule.op.derivative, Multilinear):
         node = _with_dead_operands_zeroed(g.alive, node)
     return rule.pull(g.value, node)
 

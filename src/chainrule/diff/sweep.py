@@ -50,7 +50,7 @@ SWEEP = Op(
 
 def moves_lanes(op: Op) -> bool:
     """Whether lanes of the result are lanes of the one operand, or sums of them."""
-    selects = isinstance(op.derivative, Linear) and op.derivative.selects
+    selects = isinstance(op.derivative, Linear) and op.depends.copies
     return op.view and selects and op.lower is not None
 
 

@@ -64,7 +64,7 @@ def _lane_wise(run: Run, node: Node, inputs: Sequence[Any]) -> Any:
 def _selected(node: Node, inputs: Sequence[Any]) -> Any:
     """For an op that copies or adds: the op of the sizes.  None where that does not hold."""
     derivative = node.op.derivative
-    if not (isinstance(derivative, Linear) and derivative.selects):
+    if not (isinstance(derivative, Linear) and node.op.depends.copies):
         return None
     if len(node.rule.positions) != sum(t is not None for t in derivative.transposes):
         return None

@@ -10,7 +10,7 @@ import numpy as np
 
 from chainrule.core.masked import Masked, plain
 from chainrule.core.node import Node
-from chainrule.core.op import ZERO, Gate, Linear, Partials, Rules
+from chainrule.core.op import ZERO, Gate, Partials
 from chainrule.core.parts import OBJECT, Parts
 from chainrule.core.rule import rule_for
 from chainrule.core.spec import Spec
@@ -127,8 +127,8 @@ def _selects(node: Node) -> bool:
     derivative = node.op.derivative
     if isinstance(derivative, Partials):
         return any(isinstance(f, Gate) for f in derivative.factors)
-    selects = isinstance(derivative, (Linear, Rules)) and derivative.selects
-    return selects or node.op.reach is not None
+    depends = node.op.depends
+    return depends.copies or depends.reach is not None
 
 
 def _alive(contribution: Any, spec: Spec) -> Lanes:

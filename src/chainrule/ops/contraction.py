@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.batching import BatchCall
+from chainrule.core.depends import FILLS
 from chainrule.core.op import Op, Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, dummy
@@ -143,7 +144,7 @@ einsum_spread: Op = linear(
         sample(complexes((2, 3)), subscripts="iij->ji", shape=(3, 3, 2)),
     ],
     spec=lambda x, subscripts, shape: Spec(tuple(shape), np.dtype(x.dtype)),
-    fills=True,
+    depends=FILLS,
     doc="The transpose of `einsum_single`.",
     lower=_spread_lowered,
     batch=_labelled,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.batching import AlignedAxis, Axes
+from chainrule.core.depends import COPIES, Along
 from chainrule.core.masked import gated, plain
 from chainrule.core.op import Op, Rules, Sample, sample
 from chainrule.core.rule import conjugate
@@ -161,7 +162,7 @@ recurrence: Op = rules(
         lambda t, x, axis: recurrence(x, t, axis=axis),
     ),
     inputs=("x", "y"),
-    reach=lambda alive, x_spec, axis: _up_to(alive, axis),
+    depends=Along(lambda alive, x_spec, axis: _up_to(alive, axis)),
     samples=_recurrence_samples,
     bad=lambda: [sample(np.ones(3), np.ones(4)), sample(np.ones(3), np.ones(3), axis=1)],
     spec=shaped_spec(_recurrence, lambda x, y, axis=-1: broadcast_shapes([x.shape, y.shape])),
@@ -213,7 +214,7 @@ cumprod = rules(
     _cumprod,
     reverse=(_pull_cumprod,),
     push=(_push_cumprod,),
-    reach=_factors,
+    depends=Along(_factors),
     samples=_running_products,
     numpy=(np.cumprod,),
     bad=_no_such_axis,
@@ -319,7 +320,8 @@ def _running_extremum(name: str, ufunc: np.ufunc, word: str) -> Op:
     return rules(
         name,
         forward,
-        derivative=Rules((_pull_running,), (_push_running,), selects=True),
+        derivative=Rules((_pull_running,), (_push_running,)),
+        depends=COPIES,
         samples=_running_extrema,
         edges=_running_ties,
         bad=_no_such_axis,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core import batching
+from chainrule.core import batching, depends
 from chainrule.core.op import (
     NOT_WRITTEN,
     ZERO,
@@ -138,14 +138,12 @@ def linear(
     *,
     samples: Samples,
     inputs: tuple[str, ...] = ("x",),
-    selects: bool = True,
-    fills: bool = False,
     spec: Function | None = None,
     **fields: Any,
 ) -> Op:
     """An op linear in all differentiable inputs together; a variadic one has inputs ("xs",)."""
     transposes = (transpose,) if callable(transpose) else tuple(transpose)
-    derivative = Linear(transposes, selects, fills)
+    derivative = Linear(transposes)
     fields.setdefault("batch", _batch_of(derivative, fields))
     spec = spec or running_spec(forward, fields.get("view", False))
     return register(Op(name, forward, inputs, derivative, spec, samples, **fields))
@@ -156,7 +154,7 @@ def _batch_of(derivative: Derivative, fields: dict[str, Any]) -> batching.Batch 
     elementwise = (
         isinstance(derivative, Partials)
         or fields.get("picked") is LANES
-        or (isinstance(derivative, Rules) and derivative.elementwise)
+        or fields.get("depends") is depends.LANES
     )
     return batching.LANES if elementwise else None
 

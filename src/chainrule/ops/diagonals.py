@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.batching import BatchCall, behind
+from chainrule.core.depends import FILLS
 from chainrule.core.masked import Masked
 from chainrule.core.op import Sample, sample
 from chainrule.core.spec import Spec, dummy
@@ -88,7 +89,7 @@ embed_diagonal = linear(
     "embed_diagonal",
     _embed_diagonal,
     lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2),
-    fills=True,
+    depends=FILLS,
     spec=lambda x, shape, **_: Spec(shape, x.dtype),
     samples=lambda: [
         sample(draw((2,), -2, 2), shape=(2, 3)),

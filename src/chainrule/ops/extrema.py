@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.batching import Axes
+from chainrule.core.depends import COPIES
 from chainrule.core.masked import gated, perhaps, plain, unmasked
 from chainrule.core.op import Op, Rules, Sample, sample
 from chainrule.core.picked import highest, lowest, reducing, shape_of
@@ -65,12 +66,12 @@ def _extremum(forward: Callable[..., Any], skip_nan: bool, **fields: Any) -> Op:
         again = np.add.reduce(x == out, axis=axis, keepdims=True) > 1
         return again | (out == initial) if initial is not None else again
 
-    derivative = Rules((pull,), (push,), selects=True)
     return maskable(
         forward.__name__.removeprefix("_"),
         forward,
-        derivative,
+        Rules((pull,), (push,)),
         fields.pop("samples", _samples),
+        depends=COPIES,
         kinks=kinks,
         bad=_bad,
         neutral=lambda attrs: attrs["initial"],

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from chainrule.core import batching
+from chainrule.core.depends import EVERY
 from chainrule.core.masked import Masked
 from chainrule.core.op import Op, Sample, Samples, sample
 from chainrule.core.spec import Spec
@@ -165,23 +166,23 @@ def _irfft(x: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> A
 
 
 fft = linear(
-    "fft", _fft, _pull_fft, selects=False, samples=complex_samples, bad=_bad(),
+    "fft", _fft, _pull_fft, depends=EVERY, samples=complex_samples, bad=_bad(),
     batch=batching.Axes("axis"),
     spec=_spec_of(np.fft.fft, lambda size: size, lambda n: n), numpy=(np.fft.fft,),
 )  # fmt: skip
 ifft = linear(
-    "ifft", _ifft, _pull_ifft, selects=False, samples=complex_samples, bad=_bad(),
+    "ifft", _ifft, _pull_ifft, depends=EVERY, samples=complex_samples, bad=_bad(),
     batch=batching.Axes("axis"),
     spec=_spec_of(np.fft.ifft, lambda size: size, lambda n: n), numpy=(np.fft.ifft,),
 )  # fmt: skip
 rfft = linear(
-    "rfft", _rfft, _pull_rfft, selects=False, samples=real_samples,
+    "rfft", _rfft, _pull_rfft, depends=EVERY, samples=real_samples,
     bad=lambda: [*_bad()(), sample(complex_draw((3,)))],
     batch=batching.Axes("axis"),
     spec=_spec_of(np.fft.rfft, lambda size: size, lambda n: n // 2 + 1), numpy=(np.fft.rfft,),
 )  # fmt: skip
 irfft = linear(
-    "irfft", _irfft, _pull_irfft, selects=False, samples=complex_samples,
+    "irfft", _irfft, _pull_irfft, depends=EVERY, samples=complex_samples,
     bad=lambda: [*_bad()(), sample(complex_draw((1,)))],
     batch=batching.Axes("axis"),
     spec=_spec_of(np.fft.irfft, lambda size: 2 * (size - 1), lambda n: n), numpy=(np.fft.irfft,),

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.depends import FILLS
 from chainrule.core.masked import Masked, Scattered, perhaps, within
 from chainrule.core.op import OPS, Op, Sample, first_recorded, sample
 from chainrule.core.slot import Slot
@@ -165,7 +166,7 @@ embed = linear(
     "embed",
     _embed,
     lambda g, template: getitem(g, template=template),
-    fills=True,
+    depends=FILLS,
     samples=lambda: [
         sample(draw((2,), -2, 2), template=(slice(1, 3),), shape=(4,)),
         sample(draw((), -2, 2), template=(1, -1), shape=(2, 3)),
@@ -331,7 +332,7 @@ scatter = linear(
     inputs=("xs",),
     variadic=True,
     fixed_from=1,
-    fills=True,
+    depends=FILLS,
     samples=lambda: [
         sample(draw((3,), -2, 2), np.array([0, 2, 2]), template=(Slot(0),), shape=(4,)),
         sample(draw((3,), -2, 2), np.array([0, -1, 2]), template=(Slot(0),), shape=(4,)),

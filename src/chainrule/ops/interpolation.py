@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.batching import BatchCall
+from chainrule.core.depends import LANES
 from chainrule.core.masked import plain, within
 from chainrule.core.op import Rules, Sample, sample
 from chainrule.core.spec import Spec
@@ -102,7 +103,8 @@ FORWARD = (
 interp_line = rules(
     "interp_line",
     _line,
-    derivative=Rules(REVERSE, FORWARD, elementwise=True),
+    derivative=Rules(REVERSE, FORWARD),
+    depends=LANES,
     inputs=("x", "x0", "y0", "slope", "sloped"),
     samples=lambda: [
         sample(*(draw((3,), -2, 2, k) for k in range(4)), np.array([True, False, True])),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from chainrule.core.batching import BatchCall
+from chainrule.core.depends import FILLS
 from chainrule.core.op import Op, Sample, sample
 from chainrule.core.parts import OBJECT
 from chainrule.core.spec import Spec, is_inexact
@@ -102,7 +103,7 @@ concatenate = linear(
         sample(draw((2, 3), -2, 2), draw((3,), -2, 2), axis=0),
         sample(draw((2, 3), -2, 2), draw((2, 3), -2, 2), axis=2),
     ],
-    fills=True,  # the lanes of constants
+    depends=FILLS,  # the lanes of constants
     spec=shaped_spec(_concatenate, _concatenate_shape),
     variant=_concatenate_variant,
     doc="concatenate([x, y, …], axis): arrays one after the other along an axis they have.",
@@ -163,7 +164,7 @@ stack = linear(
         sample(draw((2, 3), -2, 2), draw((3,), -2, 2), axis=0),
         sample(draw((2, 3), -2, 2), draw((2, 3), -2, 2), axis=3),
     ],
-    fills=True,  # the lanes of constants
+    depends=FILLS,  # the lanes of constants
     spec=shaped_spec(_stack, _stack_shape),
     variant=_stack_variant,
     doc="stack([x, y, …], axis): arrays of one shape along a new axis; numbers are 0-d arrays.",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.batching import BatchCall, merged, parted
+from chainrule.core.depends import FILLS
 from chainrule.core.masked import Masked, plain
 from chainrule.core.op import Op, Sample, first_recorded, sample
 from chainrule.core.spec import Spec
@@ -161,7 +162,7 @@ sum_unpool = linear(
     _sum_unpool,
     lambda g, window, stride, padding: sum_pool(g, window=window, stride=stride, padding=padding),
     inputs=("y",),
-    fills=True,
+    depends=FILLS,
     lower=lambda b, y, lengths, **where: spread_lowered(
         b, None, y, lengths, *_pooled("sum_unpool", _images(y, lengths), **where)
     ),
@@ -382,7 +383,7 @@ max_spread: Op = linear(
         None,
     ),
     inputs=("y", "peaks"),
-    fills=True,
+    depends=FILLS,
     lower=lambda b, y, peaks, lengths, **where: spread_lowered(
         b, peaks, y, lengths, *_pooled("max_spread", _images(y, lengths), **where)
     ),

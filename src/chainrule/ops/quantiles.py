@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.depends import COPIES
 from chainrule.core.masked import gated, plain, unmasked
 from chainrule.core.op import Op, Rules, Sample, first_recorded, sample
 from chainrule.core.slot import Slot
@@ -118,7 +119,8 @@ def _statistic_samples() -> list[Sample]:
 order_statistic = rules(
     "order_statistic",
     _order_statistic,
-    derivative=Rules((_pull_statistic, None), (_push_statistic, None), selects=True),
+    derivative=Rules((_pull_statistic, None), (_push_statistic, None)),
+    depends=COPIES,
     inputs=("x", "k"),
     spec=lambda x, k, **attrs: Spec((*x.shape[:-1], k.shape[-1]), x.dtype),
     samples=_statistic_samples,

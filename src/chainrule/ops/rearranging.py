@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from chainrule.core.batching import Axes, BatchCall, lifted
+from chainrule.core.depends import FILLS
 from chainrule.core.masked import settled
 from chainrule.core.op import Sample, sample
 from chainrule.core.spec import Spec
@@ -347,7 +348,7 @@ pad_zeros = linear(
         sample(draw((3,), -2, 2).astype(np.float32), pad_width=((1, 1),)),
     ],
     bad=lambda: [sample(draw((3,), -2, 2), pad_width=((-1, 2),))],
-    fills=True,
+    depends=FILLS,
     spec=_framed_spec,
     doc="x in a frame of zeros, `pad_width` (before, after) lanes wide along each axis.",
     lower=lambda b, x, pad_width: b.pad(x, pad_width),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from chainrule.core.batching import Axes
+from chainrule.core.depends import COPIES, Along
 from chainrule.core.op import Op, Rules, Sample, Samples, register, sample
 from chainrule.core.picked import Picked, reducing, shape_of
 from chainrule.core.rule import conjugate
@@ -256,8 +257,8 @@ def folded_by(function: str) -> Any:
 
 
 sum = maskable(
-    "sum", _sum, Rules((spread,), (_push_sum,), selects=True), _sum_samples,
-    numpy=(np.sum,), bad=bad_axes,
+    "sum", _sum, Rules((spread,), (_push_sum,)), _sum_samples,
+    numpy=(np.sum,), bad=bad_axes, depends=COPIES,
     doc="The sum over axes; lanes outside `where` carry structural zeros.",
     lower=folded_by("sum"),
     picked=reducing(lambda dtype: 0),
@@ -322,7 +323,7 @@ prod = maskable(
     _prod_samples,
     numpy=(np.prod,),
     bad=bad_axes,
-    reach=_factors,
+    depends=Along(_factors),
     neutral=lambda attrs: 1,
     doc="The product over axes; its derivative holds for any number of zeros.",
     lower=folded_by("prod"),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.batching import Axes
+from chainrule.core.depends import Along
 from chainrule.core.op import Sample, sample
 from chainrule.core.picked import lowest, reducing, shape_of
 from chainrule.ops.define import composite, rules, same_shape, shaped_spec
@@ -228,7 +229,7 @@ logsumexp = rules(
     bad=bad_axes,
     reference=_scipy_logsumexp,
     spec=reduction_spec(_logsumexp),
-    reach=_rows,
+    depends=Along(_rows),
     doc="log Σ eˣ over axes.",
     picked=reducing(lowest),
     lower=_logsumexp_lowered,
@@ -244,7 +245,7 @@ softmax = rules(
     bad=bad_axes,
     reference=_scipy_softmax,
     spec=shaped_spec(_softmax, same_shape),
-    reach=_rows,
+    depends=Along(_rows),
     doc="eˣ / Σ eˣ along an axis; a row of −∞ alone gives 0.",
     picked=SOFTMAX,
     lower=_softmax_lowered,
@@ -260,7 +261,7 @@ log_softmax = rules(
     bad=bad_axes,
     reference=_scipy_log_softmax,
     spec=shaped_spec(_log_softmax, same_shape),
-    reach=_rows,
+    depends=Along(_rows),
     doc="x − log Σ eˣ along an axis.",
     lower=_log_softmax_lowered,
     batch=Axes("axis"),

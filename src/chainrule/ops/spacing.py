@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from chainrule.core.batching import AlignedAxis
+from chainrule.core.depends import EVERY
 from chainrule.core.op import Sample, sample
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec, broadcast_shapes
@@ -124,7 +125,7 @@ linspace = linear(
     _linspace,
     (_start_of_line, _stop_of_line),
     inputs=("start", "stop"),
-    selects=False,
+    depends=EVERY,
     samples=_ends,
     bad=_bad_ends,
     spec=_spaced_spec(_linspace),

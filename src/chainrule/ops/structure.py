@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.depends import EVERY
 from chainrule.core.op import sample
 from chainrule.core.parts import Parts
 from chainrule.core.picked import LANES
@@ -99,7 +100,7 @@ conjugate = linear(
     lambda x: np.conjugate(x),
     lambda g: np.conjugate(g),
     samples=holomorphic,
-    selects=False,
+    depends=EVERY,
     numpy=(np.conjugate,),
     spec=elementwise_spec(np.conjugate),
     lower=lambda b, x: x,
@@ -120,7 +121,7 @@ imag = linear(
     lambda x: np.imag(x),
     lambda g, x_spec: g * 1j if x_spec.dtype.kind == "c" else g * 0,
     samples=holomorphic,
-    selects=False,
+    depends=EVERY,
     numpy=(np.imag,),
     spec=elementwise_spec(np.imag),
     picked=LANES,

@@ -164,7 +164,7 @@ class _Writer:
 
     def _take_copies(self, node: Node, args: list[Any]) -> bool:
         """An array that is another by a name of its own, as the inputs of a gradient are."""
-        linear = isinstance(node.op.derivative, Linear) and node.op.derivative.selects
+        linear = isinstance(node.op.derivative, Linear) and node.op.depends.copies
         if not linear or node.attrs or len(args) != 1 or node.dtype != DOUBLE:
             return False
         if node.op.forward(args[0]) is not args[0]:
