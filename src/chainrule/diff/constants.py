@@ -54,7 +54,7 @@ def reachable(f: Callable[..., Any]) -> Iterator[Any]:
     code, scope = getattr(f, "__code__", None), getattr(f, "__globals__", {})
     if code is None:
         return
-    for cell in f.__closure__ or ():  # type: ignore[attr-defined]
+    for cell in f.__closure__ or ():
         try:
             yield from flatten(cell.cell_contents)[0]
         except ValueError:  # an empty cell

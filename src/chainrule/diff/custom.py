@@ -142,8 +142,8 @@ def _op_of(cls: type[Function]) -> Op:
         ctx = context(xs, static, _ran, active)
         outs = out if isinstance(out, tuple) else (out,)
         if cls.jvp is not None:
-            found = _guarded(cls, "jvp", ctx, *static.filled(ts))
-            tangents = list(found) if isinstance(found, (tuple, list)) else [found]
+            returned = _guarded(cls, "jvp", ctx, *static.filled(ts))
+            tangents = list(returned) if isinstance(returned, (tuple, list)) else [returned]
             if len(tangents) != len(outs):
                 raise ArgumentError(
                     f"{cls.__name__}.jvp returned {len(tangents)} tangents for {len(outs)} results"
@@ -174,8 +174,8 @@ def _adjoints(
     cls: type[Function], ctx: Context, gs: Sequence[Any], static: Static, xs: Sequence[Any]
 ) -> list[Any]:
     """What backward returns for the arrays among the arguments, checked."""
-    found = _guarded(cls, "backward", ctx, *gs)
-    every = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+    adjoints = _guarded(cls, "backward", ctx, *gs)
+    every = tuple(adjoints) if isinstance(adjoints, (tuple, list)) else (adjoints,)
     if len(every) != len(static.args):
         raise ArgumentError(
             f"{cls.__name__}.backward returned {len(every)} adjoints for {len(static.args)} "

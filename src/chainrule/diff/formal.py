@@ -168,17 +168,17 @@ def _vertex_op(
 
 def _matrix(edge: Edge, jacobians: Mapping[Edge, Any], xs: Any, x: Any, rows: int) -> Any:
     """The Jacobian given for an edge at these values, rows × size of x; None if none is given."""
-    found = jacobians.get(edge)
-    if callable(found):
-        found = found(*xs)
-    if found is None:
+    matrix = jacobians.get(edge)
+    if callable(matrix):
+        matrix = matrix(*xs)
+    if matrix is None:
         return None
     columns = int(np.size(x))
-    found = array(found)
-    if found.shape not in ((rows, columns), (rows * columns,) if 1 in (rows, columns) else (), ()):
+    matrix = array(matrix)
+    if matrix.shape not in ((rows, columns), (rows * columns,) if 1 in (rows, columns) else (), ()):
         raise ShapeError(
-            f"the Jacobian of edge {edge} must be {rows} × {columns}, not {found.shape}"
+            f"the Jacobian of edge {edge} must be {rows} × {columns}, not {matrix.shape}"
         )
-    if found.size != rows * columns:
+    if matrix.size != rows * columns:
         raise ShapeError(f"the Jacobian of edge {edge} must be {rows} × {columns}")
-    return np.reshape(found, (rows, columns))
+    return np.reshape(matrix, (rows, columns))

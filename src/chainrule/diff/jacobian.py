@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.diff.backward import own
 from chainrule.diff.call import Call, positions
 from chainrule.diff.gradient import ArgNums, _as_tuples, grad, jvp
+from chainrule.diff.reverse import own
 from chainrule.diff.units import Blocks, by_columns, by_rows, diagonal_of, forward_is_cheaper
 from chainrule.diff.vmap import vmap
 from chainrule.errors import ArgumentError, DerivativeError, ShapeError
