@@ -245,7 +245,7 @@ def _guarded(cls: type[Function], method: str, ctx: Context, *args: Any) -> Any:
             return getattr(cls, method)(ctx, *args)
     except NotImplementedError as error:
         raise DerivativeError(f"{cls.__name__} has no {method}: {error}") from None
-    except Exception as error:
+    except Exception as error:  # the user's method may raise anything
         if not on_variables:
             raise
         raise DerivativeError(

@@ -241,7 +241,7 @@ def _write(path: Path, data: bytes) -> None:
         with os.fdopen(os.open(part, WRITE, 0o600), "wb") as opened:
             opened.write(data)
         os.replace(part, path)
-    except BaseException:
+    except BaseException:  # a full disk, or Ctrl-C
         with suppress(OSError):
             os.unlink(part)
         raise
