@@ -158,15 +158,20 @@ def _op_of(cls: type[Function]) -> Op:
             )
         return Parts(tangents) if isinstance(out, tuple) else tangents[0]
 
+    return private_op(cls.__name__, forward, pull, push, cls.__doc__ or "")
+
+
+def private_op(name: str, forward: Any, pull: Any, push: Any, doc: str) -> Op:
+    """The record of an op that is not in the table: any number of inputs, and rules of a user's."""
     return Op(
-        name=cls.__name__,
+        name=name,
         forward=forward,
         inputs=("xs",),
         derivative=Rules((pull,), (push,)),
         spec=lambda *_, **__: None,
         samples=list,
         variadic=True,
-        doc=cls.__doc__ or "",
+        doc=doc,
     )
 
 
