@@ -50,7 +50,7 @@ def training_parts(folder: Path) -> Iterator[str]:
         metrics={"accuracy": lambda p, x, y: learn.accuracy(scores(p, x), y)},
     )
     found = learn.accuracy(scores(trained.parameters, test.x), test.y)
-    yield f"\n    {found:.1%} of {len(test)} digits that it has not seen are told right"
+    yield f"\n    {found:.1%} of {len(test)} digits that it has not seen are classified correctly"
     yield "\nWhy the gradient of one weight is what it is, for one example of softmax regression:\n"
     one = _softmax_loss(test.x[0, 20:28], int(test.y[0]))
     said = str(explain(one, *START, wrt="W"))

@@ -88,7 +88,7 @@ class Structure:
         # Up to the first entry that differs both are alike, so its path is the same in both; and
         # neither ends before it, since the rest would be children that no container has.
         walk = enumerate(self._walk())
-        i, (entry, at) = next(found for found in walk if found[1][0] != other.entries[found[0]])
+        i, (entry, at) = next(pair for pair in walk if pair[1][0] != other.entries[pair[0]])
         return (
             f"{name}{''.join(at)} must be {_described(entry)}, got {_described(other.entries[i])}"
         )

@@ -59,11 +59,11 @@ class Graph:
 
     @cached_property
     def _named(self) -> dict[Any, list[Node]]:
-        found: dict[Any, list[Node]] = {}
+        named: dict[Any, list[Node]] = {}
         for node in self.nodes:
             if node.name is not None:
-                found.setdefault(node.name, []).append(node)
-        return found
+                named.setdefault(node.name, []).append(node)
+        return named
 
     def node(self, key: Key) -> Node:
         """A node by itself, by the name of a leaf, or by its number in a formal graph."""
@@ -74,13 +74,13 @@ class Graph:
         if hasattr(key, "node") and key.node in self.index:
             return key.node
         try:
-            found = self._named[key]
+            nodes = self._named[key]
         except (KeyError, TypeError):  # also what no dict takes as a key
-            found = []
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise GraphError(f"{len(found)} nodes are called {key!r}; pass the node itself")
+            nodes = []
+        if len(nodes) == 1:
+            return nodes[0]
+        if nodes:
+            raise GraphError(f"{len(nodes)} nodes are called {key!r}; pass the node itself")
         names = ", ".join(map(str, self._named)) or "none is named"
         raise GraphError(f"no node is called {key!r}; the named ones: {names}")
 
@@ -90,11 +90,11 @@ class Graph:
 
     @cached_property
     def _children(self) -> dict[Node, tuple[Node, ...]]:
-        found: dict[Node, list[Node]] = {node: [] for node in self.nodes}
+        children_of: dict[Node, list[Node]] = {node: [] for node in self.nodes}
         for node in self.nodes:
             for parent in dict.fromkeys(inputs_of(node)):
-                found[parent].append(node)
-        return {node: tuple(children) for node, children in found.items()}
+                children_of[parent].append(node)
+        return {node: tuple(children) for node, children in children_of.items()}
 
     def children(self, node: Key) -> tuple[Node, ...]:
         """The nodes that use this one."""

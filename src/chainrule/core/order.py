@@ -313,14 +313,14 @@ def kahn_order(outputs: Iterable[Node], parents: Callable[[Node], Sequence[Node]
     """Every node above `outputs`, parents first, by counting uses; the graph has no cycle."""
     uses = dict.fromkeys(outputs, 0)
     roots = list(uses)
-    found = list(uses)
-    for node in found:
+    sorted_nodes = list(uses)
+    for node in sorted_nodes:
         for parent in parents(node):
             if parent in uses:
                 uses[parent] += 1
             else:
                 uses[parent] = 1
-                found.append(parent)
+                sorted_nodes.append(parent)
     order = [root for root in roots if not uses[root]]
     for node in order:
         for parent in parents(node):

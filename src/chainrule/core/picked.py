@@ -53,13 +53,13 @@ class Kept:
     def axes(self, picked: tuple[int, ...]) -> tuple[int, ...]:
         """The axes of the whole array that these axes of the picked one stand for."""
         more = self.mask.ndim - 1
-        found: list[int] = []
+        whole_axes: list[int] = []
         for a in sorted(picked):
             if a == self.axis:
-                found.extend(range(a, a + more + 1))
+                whole_axes.extend(range(a, a + more + 1))
             else:
-                found.append(a if a < self.axis else a + more)
-        return tuple(found)
+                whole_axes.append(a if a < self.axis else a + more)
+        return tuple(whole_axes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,11 @@ def shape_of(x: Any) -> Any:
 
 def picked_operands(node: Node) -> list[Any]:
     """The picked shapes among what a node is made of: of its operands, and among its attrs."""
-    found = [a.shape for a in node.args or () if type(getattr(a, "shape", None)) is Picked]
+    shapes = [a.shape for a in node.args or () if type(getattr(a, "shape", None)) is Picked]
     for value in node.attrs.values():
         if type(value) is Picked:
-            found.append(value)
-    return found
+            shapes.append(value)
+    return shapes
 
 
 def one_mask(shapes: Sequence[Picked]) -> bool:
@@ -123,13 +123,13 @@ def _same(a: Node, b: Node, most: int = 1000) -> bool:
 
 def picked_among(values: Iterable[Any]) -> list[Picked]:
     """The picked shapes of Variables, also of those in lists."""
-    found: list[Picked] = []
+    shapes: list[Picked] = []
     for value in values:
         if isinstance(value, (list, tuple)):
-            found += picked_among(value)
+            shapes += picked_among(value)
         elif type(shape := getattr(getattr(value, "node", None), "shape", None)) is Picked:
-            found.append(shape)
-    return found
+            shapes.append(shape)
+    return shapes
 
 
 # -- ops that work lane by lane ----------------------------------------------------------------

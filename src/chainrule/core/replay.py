@@ -43,7 +43,7 @@ def evaluated(node: Operation, args: Sequence[Any]) -> Any:
         return computed(node, args)
     except ChainruleError:
         raise
-    except Exception as error:
+    except Exception as error:  # whatever NumPy raises
         where = f"\n  {node.line.shown()}" if node.line else ""
         raise ArgumentError(f"{node.op.name} failed: {error}{where}") from error
 

@@ -405,14 +405,14 @@ class JointRule:
         out_spec = "out_spec" in parameters
 
         def read(node: Node) -> dict[str, Any]:
-            found = dict(fixed)
+            values = dict(fixed)
             for name, i in kept:
-                found[name] = node.saved[i]
+                values[name] = node.saved[i]
             for name in attrs:
-                found[name] = node.attrs[name]
+                values[name] = node.attrs[name]
             if out_spec:
-                found["out_spec"] = node
-            return found
+                values["out_spec"] = node
+            return values
 
         return read
 

@@ -39,9 +39,9 @@ def backward(self: Variable, seed: Any = None) -> None:
             raise
         if debug is not None:
             debug.leaves(self, order, start, adjoints)
-        for node, found in adjoints.items():
+        for node, adjoint in adjoints.items():
             if isinstance(node, Leaf):
-                g = unmasked(found)
+                g = unmasked(adjoint)
                 node.grad = own(g) if node.grad is None else node.grad + g
 
 

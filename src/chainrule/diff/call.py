@@ -109,12 +109,12 @@ class Call:
         try:
             with np.errstate(all="ignore"), recording(inside=False), self._quiet():
                 wanted = dict.fromkeys(v.node for v in self.inputs if v is not None)
-                found = reverse_or_record(self.order, adjoints, prepare, wanted, last)
+                summed = reverse_or_record(self.order, adjoints, prepare, wanted, last)
         except ValueError:  # LAPACK refuses a NaN
             if debug is not None:
                 debug.pulled(self, adjoints, None)
             raise
-        pulled = [None if v is None else unmasked(found.get(v.node)) for v in self.inputs]
+        pulled = [None if v is None else unmasked(summed.get(v.node)) for v in self.inputs]
         if debug is not None:
             debug.pulled(self, adjoints, pulled)
         return pulled
@@ -220,10 +220,10 @@ def positions(argnums: int | Sequence[int], count: int) -> list[int]:
             raise ArgumentError(
                 f"argnums {argnums!r}: the function was called with {count} positional arguments"
             )
-    found = [int(n) % count for n in listed]
-    if len(set(found)) != len(found):
+    valid = [int(n) % count for n in listed]
+    if len(set(valid)) != len(valid):
         raise ArgumentError(f"argnums {argnums!r} names an argument twice")
-    return found
+    return valid
 
 
 def unit(shape: tuple[int, ...], dtype: Any, k: int) -> Any:

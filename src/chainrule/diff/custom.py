@@ -142,8 +142,8 @@ def _op_of(cls: type[Function]) -> Op:
         ctx = context(xs, static, _ran, active)
         outs = out if isinstance(out, tuple) else (out,)
         if cls.jvp is not None:
-            found = _guarded(cls, "jvp", ctx, *static.filled(ts))
-            tangents = list(found) if isinstance(found, (tuple, list)) else [found]
+            returned = _guarded(cls, "jvp", ctx, *static.filled(ts))
+            tangents = list(returned) if isinstance(returned, (tuple, list)) else [returned]
             if len(tangents) != len(outs):
                 raise ArgumentError(
                     f"{cls.__name__}.jvp returned {len(tangents)} tangents for {len(outs)} results"
@@ -158,15 +158,20 @@ def _op_of(cls: type[Function]) -> Op:
             )
         return Parts(tangents) if isinstance(out, tuple) else tangents[0]
 
+    return private_op(cls.__name__, forward, pull, push, cls.__doc__ or "")
+
+
+def private_op(name: str, forward: Any, pull: Any, push: Any, doc: str) -> Op:
+    """The record of an op that is not in the table: any number of inputs, and rules of a user's."""
     return Op(
-        name=cls.__name__,
+        name=name,
         forward=forward,
         inputs=("xs",),
         derivative=Rules((pull,), (push,)),
         spec=lambda *_, **__: None,
         samples=list,
         variadic=True,
-        doc=cls.__doc__ or "",
+        doc=doc,
     )
 
 
@@ -174,8 +179,8 @@ def _adjoints(
     cls: type[Function], ctx: Context, gs: Sequence[Any], static: Static, xs: Sequence[Any]
 ) -> list[Any]:
     """What backward returns for the arrays among the arguments, checked."""
-    found = _guarded(cls, "backward", ctx, *gs)
-    every = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+    adjoints = _guarded(cls, "backward", ctx, *gs)
+    every = tuple(adjoints) if isinstance(adjoints, (tuple, list)) else (adjoints,)
     if len(every) != len(static.args):
         raise ArgumentError(
             f"{cls.__name__}.backward returned {len(every)} adjoints for {len(static.args)} "
@@ -245,7 +250,7 @@ def _guarded(cls: type[Function], method: str, ctx: Context, *args: Any) -> Any:
             return getattr(cls, method)(ctx, *args)
     except NotImplementedError as error:
         raise DerivativeError(f"{cls.__name__} has no {method}: {error}") from None
-    except Exception as error:
+    except Exception as error:  # the user's method may raise anything
         if not on_variables:
             raise
         raise DerivativeError(

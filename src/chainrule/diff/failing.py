@@ -22,7 +22,7 @@ def names_the_node(walk: Callable[P, R]) -> Callable[P, R]:
             return walk(*args, **kwargs)
         except NeedsHistoryError:
             raise
-        except Exception as error:
+        except Exception as error:  # whatever a rule raises, it is told where
             mine = error.__traceback__.tb_next if error.__traceback__ else None
             node = mine.tb_frame.f_locals.get("node") if mine else None
             if isinstance(node, Node) and not node.is_leaf and node.line is not None:

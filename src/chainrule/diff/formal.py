@@ -9,9 +9,10 @@ import numpy as np
 
 from chainrule.core.graph import Graph
 from chainrule.core.node import NO_ATTRS, Node, make_leaf
-from chainrule.core.op import Op, Rules
+from chainrule.core.op import Op
 from chainrule.core.rule import rule_for
 from chainrule.core.verify import verify
+from chainrule.diff.custom import private_op
 from chainrule.diff.gradient import jvp, vjp
 from chainrule.errors import GraphError, ShapeError
 from chainrule.record.creation import array
@@ -154,31 +155,22 @@ def _vertex_op(
                 total = total + np.reshape(m @ np.reshape(t, (-1, 1)), shape)
         return total
 
-    return Op(
-        name=f"f{i}",
-        forward=forward,
-        inputs=("xs",),
-        derivative=Rules((pull,), (push,)),
-        spec=lambda *_, **__: None,
-        samples=list,
-        variadic=True,
-        doc=f"the local function of vertex {i}",
-    )
+    return private_op(f"f{i}", forward, pull, push, f"the local function of vertex {i}")
 
 
 def _matrix(edge: Edge, jacobians: Mapping[Edge, Any], xs: Any, x: Any, rows: int) -> Any:
     """The Jacobian given for an edge at these values, rows × size of x; None if none is given."""
-    found = jacobians.get(edge)
-    if callable(found):
-        found = found(*xs)
-    if found is None:
+    matrix = jacobians.get(edge)
+    if callable(matrix):
+        matrix = matrix(*xs)
+    if matrix is None:
         return None
     columns = int(np.size(x))
-    found = array(found)
-    if found.shape not in ((rows, columns), (rows * columns,) if 1 in (rows, columns) else (), ()):
+    matrix = array(matrix)
+    if matrix.shape not in ((rows, columns), (rows * columns,) if 1 in (rows, columns) else (), ()):
         raise ShapeError(
-            f"the Jacobian of edge {edge} must be {rows} × {columns}, not {found.shape}"
+            f"the Jacobian of edge {edge} must be {rows} × {columns}, not {matrix.shape}"
         )
-    if found.size != rows * columns:
+    if matrix.size != rows * columns:
         raise ShapeError(f"the Jacobian of edge {edge} must be {rows} × {columns}")
-    return np.reshape(found, (rows, columns))
+    return np.reshape(matrix, (rows, columns))

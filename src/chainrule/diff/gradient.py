@@ -33,10 +33,10 @@ def value_and_grad(
         output, aux = _split_aux(call.result) if has_aux else (call.result, None)
         call.set_output(output)
         out = _scalar(call.outputs, holomorphic)
-        found = call.pull([np.ones((), out.dtype)[()]])
+        adjoints = call.pull([np.ones((), out.dtype)[()]])
         if holomorphic:
-            found = [None if g is None else np.conj(g) for g in found]
-        gradient = _packed(call, found, isinstance(argnums, (int, np.integer)))
+            adjoints = [None if g is None else np.conj(g) for g in adjoints]
+        gradient = _packed(call, adjoints, isinstance(argnums, (int, np.integer)))
         value = call.plain(out)
         return ((value, _without_history(call, aux)), gradient) if has_aux else (value, gradient)
 
@@ -51,8 +51,8 @@ def grad(
 
     @wraps(f)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, found = both(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        value, packed = both(*args, **kwargs)
+        return (packed, value[1]) if has_aux else packed
 
     return gradient
 
@@ -85,10 +85,10 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
         for v, t in zip(call.inputs, given, strict=True)
     ]
     record = any(isinstance(t, Variable) for t in moved)
-    found = call.push(moved, record)
+    pushed = call.push(moved, record)
     tangent_out = [
         zeros_like(o) if t is None else t if isinstance(t, Variable) else own(t)
-        for o, t in zip(call.outputs, found, strict=True)
+        for o, t in zip(call.outputs, pushed, strict=True)
     ]
     unflatten = call.output_structure.unflatten
     return unflatten([call.plain(o) for o in call.outputs]), unflatten(tangent_out)
@@ -131,11 +131,11 @@ def _scalar(outputs: list[Any], holomorphic: bool) -> Any:
     return out
 
 
-def _packed(call: Call, found: list[Any], single: bool) -> Any:
+def _packed(call: Call, adjoints: list[Any], single: bool) -> Any:
     """Gradients in the structure of the arguments; what nothing depends on gets zeros."""
     seen: set[int] = set()
     leaves = []
-    for given, g in zip(call.given, found, strict=True):
+    for given, g in zip(call.given, adjoints, strict=True):
         if g is None:
             g = zeros_like(given)
         elif not isinstance(g, Variable):

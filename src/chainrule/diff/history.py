@@ -61,8 +61,8 @@ def reverse_or_record(
         return reverse_masked(order, seeds)
     except NeedsHistoryError:
         with recording(inside=False):
-            found = reverse_masked(order, seeds, on_variables)
-        return {node: _without_history(g) for node, g in found.items()}
+            recorded = reverse_masked(order, seeds, on_variables)
+        return {node: _without_history(g) for node, g in recorded.items()}
 
 
 def _reverse_guarded(
@@ -82,8 +82,8 @@ def _reverse_guarded(
         adjoints, dropped = swept(order, seeds, wanted), drops_masks(order)
     else:
         adjoints, dropped = _walked(order, seeds, prepare)
-    found = [g for node, g in adjoints.items() if node in wanted]
-    if dropped and any(np.any(np.isnan(g)) for g in found):
+    asked = [g for node, g in adjoints.items() if node in wanted]
+    if dropped and any(np.any(np.isnan(g)) for g in asked):
         return reverse_masked(order, seeds, prepare)
     return adjoints
 
@@ -96,8 +96,8 @@ def _walked(
 
     def visit(node: Node, g: Any) -> Iterator[tuple[Node, Any]]:
         nonlocal dropped
-        found = pulled(unmasked(summed(g, prepare)), node, prepare)
-        for parent, c in zip(node.parents, found, strict=True):
+        contributions = pulled(unmasked(summed(g, prepare)), node, prepare)
+        for parent, c in zip(node.parents, contributions, strict=True):
             if c is not None:
                 dropped |= type(c) in (Masked, Scattered)
                 yield parent, fit(unmasked(c), parent)
@@ -121,7 +121,7 @@ def along(
     a part of the largest derivative on those ways.
     """
     order = order_above([value.node])
-    found = [unmasked(forward(order, {node: change}).get(value.node)) for change in changes]
+    derivatives = [unmasked(forward(order, {node: change}).get(value.node)) for change in changes]
     below = set(order_above(node.parents))
     around = dfs_order([value.node], lambda n: () if n is node or n in below else n.parents)
     around = [n for n in around if n is not node]
@@ -135,7 +135,7 @@ def along(
     sizes = {n: _size(g) for n, g in adjoints.items()}
     # Another decomposition of the same matrix counts where it is met: it may have the same kink.
     ends = [size for n, size in sizes.items() if n in below or (n in met and n.dtype == OBJECT)]
-    return found, max(ends, default=0.0) / max(*sizes.values(), 1e-300)
+    return derivatives, max(ends, default=0.0) / max(*sizes.values(), 1e-300)
 
 
 def _size(g: Any) -> float:

@@ -52,8 +52,8 @@ def reverse_masked(
     """
 
     def visit(node: Node, g: Any) -> Iterator[tuple[Node, Any]]:
-        found = pulled(summed(g, prepare), node, prepare)
-        for parent, c in zip(node.parents, found, strict=True):
+        contributions = pulled(summed(g, prepare), node, prepare)
+        for parent, c in zip(node.parents, contributions, strict=True):
             if c is not None:
                 yield parent, fit(c, parent)
 
@@ -119,11 +119,11 @@ def summed(g: Any, prepare: Callable[[Node], Node] | None = None) -> Any:
 
 def pulled(g: Any, node: Node, prepare: Callable[[Node], Node] | None = None) -> Sequence[Any]:
     """As `contributions`, some of them perhaps `Scattered`."""
-    found = _pulled(g, node if prepare is None else prepare(node))
-    for c in found:
+    parts = _pulled(g, node if prepare is None else prepare(node))
+    for c in parts:
         if type(c) is Scattered:
             c.node = node
-    return found
+    return parts
 
 
 def _pulled(g: Any, node: Node) -> Sequence[Any]:

@@ -69,7 +69,7 @@ def _leaf_values(graph: Graph, values: Sequence[Any]) -> list[Any]:
             flat += [v for v in leaves if becomes_leaf(v, bare)]
     if len(flat) != len(graph.leaves):
         raise ArgumentError(f"{graph.name} has {len(graph.leaves)} leaves, got {len(flat)} values")
-    found = []
+    arrays = []
     for leaf, value in zip(graph.leaves, flat, strict=True):
         array = np.array(getattr(value, "_value", value))
         if array.dtype.kind in "iub" and leaf.dtype.kind in "fc":
@@ -82,8 +82,8 @@ def _leaf_values(graph: Graph, values: Sequence[Any]) -> list[Any]:
             raise ShapeError(
                 f"leaf {leaf.name} was recorded with shape {leaf.shape}, got {array.shape}"
             )
-        found.append(array.reshape(leaf.shape)[()])
-    return found
+        arrays.append(array.reshape(leaf.shape)[()])
+    return arrays
 
 
 def _locked(value: Any) -> Any:
@@ -149,8 +149,8 @@ class Run:
 
     def adjoint(self, node: Key) -> Any:
         """∂output/∂node; zero where no path leads from the node to the output."""
-        found = self.graph.node(node)
-        return self.plain_adjoint(found, self.known_adjoints().get(found))
+        key = self.graph.node(node)
+        return self.plain_adjoint(key, self.known_adjoints().get(key))
 
     def plain_adjoint(self, node: Node, adjoint: Any) -> Any:
         """An adjoint of this node as it is shown: read-only, without mask, zeros for None."""
@@ -270,7 +270,7 @@ class Run:
             seeds = flatten(seed)[0] if len(outputs) > 1 else [seed]
         if len(seeds) != len(outputs):
             raise ArgumentError(f"{len(outputs)} outputs need as many seeds, got {len(seeds)}")
-        found = []
+        given = []
         for out, start in zip(outputs, seeds, strict=True):
             if out.dtype.kind not in "fc":
                 raise DerivativeError(
@@ -279,8 +279,8 @@ class Run:
             array = np.asarray(start, out.dtype)
             if array.size != out.size:
                 raise ShapeError(f"the seed has shape {array.shape}, the output {out.shape}")
-            found.append(array.reshape(out.shape)[()])
-        return found
+            given.append(array.reshape(out.shape)[()])
+        return given
 
     def _reaches_output(self, node: Node) -> bool:
         pending, seen = [node], {node}

@@ -76,8 +76,8 @@ def can_sweep(order: Sequence[Node], seeds: Adjoints) -> bool:
 def swept(order: Sequence[Node], seeds: Adjoints, wanted: Collection[Node]) -> Adjoints:
     """The adjoints of what is `wanted`, without masks, recorded as results of one node."""
     ((out, seed),) = seeds.items()
-    found, _ = reverse_arrays(order, seeds)
-    reached = [node for node in wanted if found.get(node) is not None]
+    numbers, _ = reverse_arrays(order, seeds)
+    reached = [node for node in wanted if numbers.get(node) is not None]
     attrs = {"seed": seed, "_order": order}
     # Its results depend on x, and to differentiate that again is refused, not zero.
     rule, line = rule_for(SWEEP, (True,)), (out.code, out.lasti)
@@ -87,7 +87,7 @@ def swept(order: Sequence[Node], seeds: Adjoints, wanted: Collection[Node]) -> A
     for i, node in enumerate(reached):
         which = {"index": i, "count": len(reached)}
         made = Node(part, (whole,), (), which, node.shape, node.dtype, *line, (whole,))
-        adjoints[node] = Variable(np.array(found[node])[()], made)
+        adjoints[node] = Variable(np.array(numbers[node])[()], made)
     return adjoints
 
 

@@ -54,9 +54,9 @@ def _condition(run: Run, node: Node, inputs: Sequence[Any], out: Any) -> Found:
 
 def _lane_wise(run: Run, node: Node, inputs: Sequence[Any]) -> Any:
     """Σ |x| |∂y/∂x| of every lane at once."""
-    found = contributions(np.ones(node.shape, node.dtype)[()], run.bound(node))
+    parts = contributions(np.ones(node.shape, node.dtype)[()], run.bound(node))
     terms = [
-        np.abs(x) * np.abs(unmasked(c)) for x, c in zip(inputs, found, strict=True) if c is not None
+        np.abs(x) * np.abs(unmasked(c)) for x, c in zip(inputs, parts, strict=True) if c is not None
     ]
     return np.broadcast_to(sum(terms), node.shape)
 
@@ -80,8 +80,8 @@ def _lane_by_lane(run: Run, node: Node, inputs: Sequence[Any], out: Any) -> Foun
     bound, best = run.bound(node), (0.0, (0,) * out.ndim)
     for k in chosen_lanes(out):
         total = 0.0
-        found = contributions(unit(node.shape, node.dtype, int(k)), bound)
-        for x, parent, c in zip(inputs, node.parents, found, strict=True):
+        parts = contributions(unit(node.shape, node.dtype, int(k)), bound)
+        for x, parent, c in zip(inputs, node.parents, parts, strict=True):
             if c is not None:
                 total += float(np.sum(np.abs(x) * np.abs(unmasked(fit(c, parent)))))
         ratio = _ratio(total, float(np.abs(out.reshape(-1)[k])))

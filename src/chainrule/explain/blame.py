@@ -179,10 +179,10 @@ class Walk:
             return
         try:
             with np.errstate(all="ignore"):
-                found = contributed(g, self.known.bound(node))
+                parts = contributed(g, self.known.bound(node))
                 fitted = [
                     None if c is None else fit(c, p)
-                    for p, c in zip(node.parents, found, strict=True)
+                    for p, c in zip(node.parents, parts, strict=True)
                 ]
         except DerivativeError:  # it needs more than arrays; whatever it got, it passed on
             self._blame(self.adjoints, node, not_finite(g))
@@ -191,7 +191,7 @@ class Walk:
             if c is not None and parent in self.adjoints:
                 bad = not_finite(c) & self.adjoints[parent]
                 if bad.any():
-                    self._edge(node, slot, g, found[slot], c, bad)
+                    self._edge(node, slot, g, parts[slot], c, bad)
 
     def _edge(self, node: Node, slot: int, g: Any, raw: Any, fitted: Any, bad: Lanes) -> None:
         parent = node.parents[slot]
@@ -349,8 +349,8 @@ class Walk:
             created = lanes & ~touched & (value is not None)
         else:
             created = np.zeros_like(lanes)
-        found = self._taken(node, operands, value, lanes, bad)
-        return [(operands[i], b) for i, b in found.items()], created
+        sources = self._taken(node, operands, value, lanes, bad)
+        return [(operands[i], b) for i, b in sources.items()], created
 
     def _taken(
         self,

@@ -41,8 +41,8 @@ def edge_bounds(flow: Flow, measure: Measure) -> list[float] | None:
         pairs += [(parent, child) for parent in parents]
     bounds = [_bound(flow, measure, parent, child) for parent, child in pairs]
     outputs = [norm(flow.seeds[flow.nodes[p]]) for p in flow.tail[len(bounds) :]]
-    found = [*bounds, *outputs]
-    return found if all(map(math.isfinite, found)) else None
+    norms = [*bounds, *outputs]
+    return norms if all(map(math.isfinite, norms)) else None
 
 
 def _bound(flow: Flow, measure: Measure, parent: Node, child: Node) -> float:

@@ -168,9 +168,9 @@ class _Checker:
         except NeedsHistoryError:  # the engine has another walk for it, which the rest is held to
             return
         self.floor = rounding_of(known)
-        found = report(known, self.name, dict(zip(self.graph.leaves, self.names, strict=False)))
-        gradients = [r for r in found.results if r.what == "gradient"]
-        values = [r for r in found.results if r.what == "value"]
+        trouble = report(known, self.name, dict(zip(self.graph.leaves, self.names, strict=False)))
+        gradients = [r for r in trouble.results if r.what == "gradient"]
+        values = [r for r in trouble.results if r.what == "value"]
         if gradients and self.k > 1 and self.check.kinks:
             self._note(self.check.unchecked, f"order {self.k}, not finite at a kink")
         elif (gradients and ("reverse" in self.check.modes or self._forward_not_finite())) or (
@@ -178,7 +178,7 @@ class _Checker:
             and sum(r.count for r in values)
             == sum(n.size for n in self.graph.outputs if n.dtype.kind in "fc")
         ):
-            text = not_finite_text(self.k, self.check.modes[0], found)
+            text = not_finite_text(self.k, self.check.modes[0], trouble)
             raise GradientCheckError(text, finite=False)
         elif values:
             what = f"{values[0].count} lanes whose value is {values[0].kind}"
@@ -202,13 +202,13 @@ class _Checker:
                 return [as_array(o) for o in self.f(*moved)]
 
             def ours(point: Arrays, u: Arrays = u) -> dict[str, Any]:
-                found: dict[str, Any] = {}
+                slopes: dict[str, Any] = {}
                 if "reverse" in self.check.modes:
                     back = vjp(self.f, *point)[1]
-                    found["reverse"] = lambda v: inner(back(tuple(v)), u)
+                    slopes["reverse"] = lambda v: inner(back(tuple(v)), u)
                 if "forward" in self.check.modes:
-                    found["forward"] = [as_array(t) for t in jvp(self.f, point, u)[1]]
-                return found
+                    slopes["forward"] = [as_array(t) for t in jvp(self.f, point, u)[1]]
+                return slopes
 
             noise = self.epsilon
             line = Line(
@@ -263,11 +263,11 @@ class _Checker:
 
     def _edge_directions(self, x: Any, tied: bool) -> list[Any]:
         """One at random; where values tie also all together, and some alone."""
-        found = sized(directions([x], self.rng), [x], relative=False)
+        along = sized(directions([x], self.rng), [x], relative=False)
         if tied:
             alone = np.eye(x.size, dtype=x.dtype)[:16].reshape(-1, *x.shape)
-            found += [np.ones(x.shape, x.dtype), *alone]
-        return found
+            along += [np.ones(x.shape, x.dtype), *alone]
+        return along
 
     # -- comparing -----------------------------------------------------------------------------
 
@@ -279,13 +279,13 @@ class _Checker:
         of a kink that nobody had told of, the rounding of the derivative itself.
         """
         worst: tuple[str, str, Any] = ("unknown", "", None)
-        found = line.ours(line.x)
+        slopes = line.ours(line.x)
         adjoint = None
-        for slope, here, rounding in self._attempts(line, found):
+        for slope, here, rounding in self._attempts(line, slopes):
             self.check.evaluations += slope.evaluations
             if adjoint is None:
                 adjoint = weights(slope, self.rng)
-            worst = self._hold(line, slope, adjoint, found, here, rounding)
+            worst = self._hold(line, slope, adjoint, slopes, here, rounding)
             if worst[0] == "agree":
                 if rounding:
                     self._note(self.check.rounding, _place(line.edge, self.kinks))
@@ -322,14 +322,14 @@ class _Checker:
         """Both sides of a kink, or of what turns out to be one; None where it is none."""
         if line.edge is None and not repeats(line.at, line.scale, 8):
             raise GradientCheckError(NOT_A_FUNCTION)
-        found = sides(line.at, line.x, line.scale, self.rng, line.floor)
-        if not (line.at_kink or found.kink):
+        both = sides(line.at, line.x, line.scale, self.rng, line.floor)
+        if not (line.at_kink or both.kink):
             return None
-        if found.jumps:
+        if both.jumps:
             self._note(self.check.jumps, _place(line.edge, self.kinks))
         if not line.at_kink:
             self._note(self.check.kinks, BRANCH)
-        return found
+        return both
 
     @staticmethod
     def _note(notes: list[str], what: str) -> None:
@@ -341,13 +341,13 @@ class _Checker:
         line: Line,
         slope: Slope,
         v: Arrays,
-        found: dict[str, Any],
+        slopes: dict[str, Any],
         here: Sides | None,
         shaken: list[dict[str, Any]] | None,
     ) -> tuple[str, str, Any]:
         """ "agree", "unknown", or "wrong" with the mode and the numbers."""
         state: tuple[str, str, Any] = ("agree", "", None)
-        for mode, what in found.items():
+        for mode, what in slopes.items():
             along = v if callable(what) else None
             bounds = enclosed(here, along)
             rows = rows_of(mode, what, along, slope, shaken)

@@ -97,7 +97,7 @@ def edge_line(
         x = np.asarray(point[0], np.asarray(inputs[position]).dtype)[()]
         given = [*inputs[:position], x, *inputs[position + 1 :]]
         bound = node.with_saved(node.rule.keep(*given, computed(node, given)))
-        found: dict[str, Any] = {}
+        slopes: dict[str, Any] = {}
         if "reverse" in modes:
 
             def along(v: Arrays) -> float:
@@ -105,14 +105,14 @@ def edge_line(
                 c = contributions(seed, bound)[slot]
                 return 0.0 if c is None else inner([unmasked(fit(c, node.parents[slot]))], [u])
 
-            found["reverse"] = along
+            slopes["reverse"] = along
         if "forward" in modes:
             ts = [u if k == slot else None for k in range(len(node.rule.positions))]
             t = unmasked(node.rule.push(ts, bound))
-            found["forward"] = (
+            slopes["forward"] = (
                 [as_array(p) for p in t] if several else [np.broadcast_to(as_array(t), node.shape)]
             )
-        return found
+        return slopes
 
     noise = narrowest(o.dtype for o in at(0.0))
     epsilon = narrowest([node.dtype, *(np.asarray(v).dtype for v in inputs)])
@@ -128,13 +128,13 @@ def weights(slope: Slope, rng: np.random.Generator) -> Arrays:
     sizes = [np.abs(s) + 1e6 * e for s, e in zip(values, slope.error, strict=True)]
     known = [s[np.isfinite(s) & (s > 0)] for s in map(np.atleast_1d, sizes)]
     least = min((float(s.min()) for s in known if s.size), default=1.0)
-    found = []
+    drawn = []
     for w, a, s in zip(v, values, sizes, strict=True):
         # Along the slope itself nothing cancels, so that no mistake hides behind another lane.
         w = np.where(a == 0, w, np.abs(w) * a / np.where(a == 0, 1.0, np.abs(a)))
         weight = np.where(s > 0, least / np.where(s > 0, s, 1.0), 1.0)
-        found.append(np.asarray(np.where(np.isfinite(s), w * weight, 0.0), a.dtype)[()])
-    return found
+        drawn.append(np.asarray(np.where(np.isfinite(s), w * weight, 0.0), a.dtype)[()])
+    return drawn
 
 
 def rows_of(

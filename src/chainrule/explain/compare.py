@@ -87,8 +87,8 @@ class RunDiff:
 
         Of the values, as adjoints are computed from them; of the adjoints where no value differs.
         """
-        found = [d for d in self.values or self.adjoints if d.role != "given"]
-        return max(found, key=lambda d: d.growth, default=None)
+        computed = [d for d in self.values or self.adjoints if d.role != "given"]
+        return max(computed, key=lambda d: d.growth, default=None)
 
     def __bool__(self) -> bool:
         return self.first is not None
@@ -138,7 +138,7 @@ def _differing(kind: str, a: Run, b: Run, rtol: float, atol: float) -> list[Diff
         sources, of_a, of_b = graph.children, a.adjoint, b.adjoint
     relative: dict[Node, float] = {}
     beyond: set[Node] = set()
-    found = []
+    differing = []
     for node, twin in pairs:
         far = gap(of_a(node), of_b(twin), rtol, atol)
         if far is None:
@@ -151,8 +151,8 @@ def _differing(kind: str, a: Run, b: Run, rtol: float, atol: float) -> list[Diff
         given = node.is_leaf if kind == "value" else node in graph.outputs and not above
         role = "given" if given else "carrier" if beyond.intersection(above) else "creator"
         base = max((relative.get(n, 0.0) for n in above), default=0.0)
-        found.append(Difference(kind, node, role, far, _growth(far.relative, base, node, twin)))
-    return found
+        differing.append(Difference(kind, node, role, far, _growth(far.relative, base, node, twin)))
+    return differing
 
 
 def _growth(relative: float, base: float, node: Node, twin: Node) -> float:

@@ -101,30 +101,30 @@ class Conditioning:
     @property
     def kinks(self) -> tuple[NodeCondition, ...]:
         """Nodes at or near a kink, the nearest first."""
-        found = [(n.kink.distance, k) for k, n in enumerate(self.nodes) if n.kink is not None]
-        return tuple(self.nodes[k] for _, k in sorted(found))
+        distances = [(n.kink.distance, k) for k, n in enumerate(self.nodes) if n.kink is not None]
+        return tuple(self.nodes[k] for _, k in sorted(distances))
 
     @property
     def cancellations(self) -> tuple[NodeCondition, ...]:
         """Sums, differences and products of matrices that lose digits, the worst first."""
-        found = [n for n in self.nodes if n.adds and n.lost >= self.digits]
-        return tuple(sorted(found, key=lambda n: -n.lost))
+        lossy = [n for n in self.nodes if n.adds and n.lost >= self.digits]
+        return tuple(sorted(lossy, key=lambda n: -n.lost))
 
     @property
     def ill_conditioned(self) -> tuple[NodeCondition, ...]:
         """Other ops whose condition number is large, the largest first."""
-        found = [n for n in self.nodes if not n.adds and _digits(n.condition or 0.0) >= self.digits]
-        return tuple(sorted(found, key=lambda n: -(n.condition or 0.0)))
+        large = [n for n in self.nodes if not n.adds and _digits(n.condition or 0.0) >= self.digits]
+        return tuple(sorted(large, key=lambda n: -(n.condition or 0.0)))
 
     def correct_digits(self, node: Any) -> float | None:
         """Decimal digits of a node's value that are right; None where it was not measured."""
-        found = self.of(node)
-        return _right(found.error, found.node)
+        measured = self.of(node)
+        return _right(measured.error, measured.node)
 
     def correct_adjoint_digits(self, node: Any) -> float | None:
         """Decimal digits of a node's adjoint that are right; None where it was not measured."""
-        found = self.of(node)
-        return _right(found.adjoint_error, found.node)
+        measured = self.of(node)
+        return _right(measured.adjoint_error, measured.node)
 
     lines = lazy_method("chainrule.view.conditioning", "conditioning_lines")
     __str__ = lazy_method("chainrule.view.styled", "report_text")
@@ -185,8 +185,8 @@ def _condition_of(
     errors: dict[Node, float | None],
     near: float,
 ) -> NodeCondition:
-    found = condition_number(run, node)
-    condition, lane = found if found is not None else (None, ())
+    number = condition_number(run, node)
+    condition, lane = number if number is not None else (None, ())
     errors[node] = error = None if wide is None else _error(run.value(node), wide.values[node])
     before = max((errors[p] or 0.0 for p in run.graph.parents(node)), default=0.0)
     adjoint_error = None
@@ -205,8 +205,8 @@ def _named(dtype: Any) -> str:
 
 
 def _error(own: Any, wide: Any) -> float:
-    found = gap(own, wide)
-    return 0.0 if found is None else found.relative
+    apart = gap(own, wide)
+    return 0.0 if apart is None else apart.relative
 
 
 def _rounding(node: Node) -> float:

@@ -105,6 +105,6 @@ def _place(child: Node) -> Any:
     return None if line is None else (line.file, line.number)
 
 
-def _sorted(found: Iterable[Contribution]) -> tuple[Contribution, ...]:
+def _sorted(contributions: Iterable[Contribution]) -> tuple[Contribution, ...]:
     """The largest first, NaN before all."""
-    return tuple(sorted(found, key=lambda c: -c.norm if c.norm == c.norm else -np.inf))
+    return tuple(sorted(contributions, key=lambda c: -c.norm if c.norm == c.norm else -np.inf))

@@ -51,26 +51,32 @@ class debug:  # noqa: N801 - called like a function: cr.debug()
 class Checks:
     """What the walks of `diff` call when they have found a gradient."""
 
-    def pulled(self, call: Call, seeds: Adjoints, found: Sequence[Any] | None) -> None:
-        """After reverse mode: `found` holds an adjoint per input, None if a rule gave up."""
-        good = found is not None and not any(g is not None and not_finite(g).any() for g in found)
+    def pulled(self, call: Call, seeds: Adjoints, adjoints: Sequence[Any] | None) -> None:
+        """After reverse mode: `adjoints` holds one per input, None if a rule gave up."""
+        good = adjoints is not None and not any(
+            g is not None and not_finite(g).any() for g in adjoints
+        )
         if good and not _lost(_outputs(call)):
             return
         known = Recorded(call.order, _outputs(call), _inputs(call), seeds)
-        _refuse(known, getattr(call.f, "__name__", "f"), _input_names(call), failed=found is None)
+        _refuse(
+            known, getattr(call.f, "__name__", "f"), _input_names(call), failed=adjoints is None
+        )
 
-    def leaves(self, y: Variable, order: Sequence[Node], seed: Any, found: Adjoints | None) -> None:
-        """After `y.backward()`: `found` holds the leaves' adjoints, None if a rule gave up."""
-        good = found is not None and not any(not_finite(g).any() for g in found.values())
+    def leaves(
+        self, y: Variable, order: Sequence[Node], seed: Any, adjoints: Adjoints | None
+    ) -> None:
+        """After `y.backward()`: `adjoints` holds those of the leaves, None if a rule gave up."""
+        good = adjoints is not None and not any(not_finite(g).any() for g in adjoints.values())
         if good and not _lost({y.node: y._value}):
             return
         inputs: dict[Node, Any] = {n: None for n in order if isinstance(n, Leaf)}
         known = Recorded(order, {y.node: y._value}, inputs, {y.node: seed})
-        _refuse(known, "" if y.name is None else str(y.name), {}, failed=found is None)
+        _refuse(known, "" if y.name is None else str(y.name), {}, failed=adjoints is None)
 
-    def pushed(self, call: Call, tangents: Mapping[Node, Any], found: Sequence[Any]) -> None:
-        """After forward mode: `found` holds a tangent per output of the call."""
-        bad = [None if t is None else not_finite(t) for t in found]
+    def pushed(self, call: Call, tangents: Mapping[Node, Any], moved: Sequence[Any]) -> None:
+        """After forward mode: `moved` holds a tangent per output of the call."""
+        bad = [None if t is None else not_finite(t) for t in moved]
         if not any(b is not None and b.any() for b in bad):
             return
         outputs = _outputs(call)
@@ -128,16 +134,16 @@ def _refuse(
     """
     with recording(debug=None, tracing=None, inside=False), np.errstate(all="ignore"):
         outputs, known.outputs = known.outputs, []
-        found = report(known, name, names)
-        if not found and tangents is None and not failed:
+        trouble = report(known, name, names)
+        if not trouble and tangents is None and not failed:
             known.outputs = outputs
-            found = report(known, name, names)
-        if tangents is not None and not found:
-            found = _of_tangents(known, name, tangents)
-        if failed and not found:
+            trouble = report(known, name, names)
+        if tangents is not None and not trouble:
+            trouble = _of_tangents(known, name, tangents)
+        if failed and not trouble:
             return
-        found = replace(found, outputs=tuple(known.seeded))
-        raise NonFiniteGradient(str(found) if found else NOT_FOUND, found)
+        trouble = replace(trouble, outputs=tuple(known.seeded))
+        raise NonFiniteGradient(str(trouble) if trouble else NOT_FOUND, trouble)
 
 
 class Recorded:
@@ -202,16 +208,16 @@ class Recorded:
         if node.rule is None:
             return []
         parents, saved = _parents_by_name(node), _saved(node)
-        found = []
+        nodes = []
         for i in range(len(node.rule.active)):
             name = input_name(node, i)
             if name in parents:
                 parent = parents[name]
                 value = self.values.get(parent)
-                found.append(Operand(name, parent, value, parent in self.suspects))
+                nodes.append(Operand(name, parent, value, parent in self.suspects))
             elif name in saved:
-                found.append(Operand(name, None, saved[name]))
-        return found
+                nodes.append(Operand(name, None, saved[name]))
+        return nodes
 
     def below(self, node: Node) -> Sequence[Node]:
         return _below(node)

@@ -148,7 +148,7 @@ def _walked(rows: list[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 def _noise(near: list[Arrays], epsilon: float) -> Arrays:
     """How far a value may be off, told from the high differences of its neighbours (Hamming)."""
-    found = []
+    levels = []
     for values in zip(*near, strict=True):
         lanes = np.stack(values)
         noise = np.maximum(2 * epsilon * np.abs(lanes[4]), SMALLEST)
@@ -156,8 +156,8 @@ def _noise(near: list[Arrays], epsilon: float) -> Arrays:
             # The k-th difference of independent errors is larger than they are by √(2k over k).
             high = np.abs(np.diff(lanes, k, axis=0)).max(axis=0) / math.sqrt(math.comb(2 * k, k))
             noise = np.fmax(noise, np.where(np.isfinite(high), high, 0.0))
-        found.append(noise)
-    return found
+        levels.append(noise)
+    return levels
 
 
 def _slopes(
@@ -165,13 +165,13 @@ def _slopes(
 ) -> Arrays:
     """Difference quotients; infinite in the lanes whose difference does not shrink with the step,
     unless it is noise, NaN in those that leave the domain."""
-    found = []
+    slopes = []
     for p, q, p1, q1, n in zip(ahead, behind, *closer, noise, strict=True):
         apart = np.abs(p - q)
         jumps = (apart > 50 * n) & (np.abs(p1 - q1) > 0.5 * apart)
         slope = np.where(np.isfinite(apart), (p - q) / h, np.nan)
-        found.append(np.where(jumps, np.inf, slope))
-    return found
+        slopes.append(np.where(jumps, np.inf, slope))
+    return slopes
 
 
 def one_sided(at: Evaluate, scale: float, noise: Arrays | None = None) -> tuple[Arrays, Arrays]:

@@ -24,17 +24,17 @@ def named(node: Node) -> str:
     return f"{node.op.name}{where}"
 
 
-def not_finite_text(order: int, mode: str, found: NonFinite) -> str:
+def not_finite_text(order: int, mode: str, trouble: NonFinite) -> str:
     """A derivative, or a value, that is NaN or infinite: nothing can be checked."""
-    gradients = [r for r in found.results if r.what == "gradient"]
+    gradients = [r for r in trouble.results if r.what == "gradient"]
     values = not gradients
     what = "the value of the function" if values else f"the derivative of order {order}"
     gives = "" if values else f": {mode} mode gives {gradients[0].kind.lower()}"
     text = f"{what} is not finite{gives}, and differences say nothing here.\n"
-    first = found.first
+    first = trouble.first
     if first is not None and first.node.rule is not None:
         text += f"  it begins with {named(first.node)}\n"
-    text += "\n".join(f"  {line}" for line in str(found).splitlines())
+    text += "\n".join(f"  {line}" for line in str(trouble).splitlines())
     if order > 1:
         text += (
             f"\n  the derivatives below order {order} are finite: order={order - 1} checks them."

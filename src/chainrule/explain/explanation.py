@@ -163,15 +163,15 @@ def _explained(walked: _Walked, wrt: Node, entry: Any, along: Any) -> Explanatio
     measure = measure_of(wrt, entry, along)
     total = run.adjoint(wrt)
     flow = flow_between(run, wrt, walked.seeds, measure)
-    found = heaviest_paths(flow, measure, total, walked.top)
+    heaviest = heaviest_paths(flow, measure, total, walked.top)
     return Explanation(
         run=run,
         wrt=wrt,
         total=total,
         entry=measure.entry,
         along=along,
-        paths=found.paths,
-        exact=found.exact,
+        paths=heaviest.paths,
+        exact=heaviest.exact,
         contributions=contributions_of(flow, measure, total),
         status=statuses(run),
         cuts=tuple(cuts_from(run, wrt, flow.dead_edges())),
@@ -219,12 +219,12 @@ def _leaves_by_argument(graph: Graph, args: tuple[Any, ...]) -> list[list[Node]]
     if graph.inputs is None or len(args) != len(graph.inputs):
         return [[leaf] for leaf in graph.leaves]
     left = iter(graph.leaves)
-    found = []
+    groups = []
     for arg in args:
         values = flatten(arg)[0]
         bare = len(values) == 1 and values[0] is arg
-        found.append([next(left) for v in values if becomes_leaf(v, bare)])
-    return found
+        groups.append([next(left) for v in values if becomes_leaf(v, bare)])
+    return groups
 
 
 def _only(leaves: list[Node], what: str) -> Node:
@@ -250,5 +250,5 @@ def _gains(path: Path) -> tuple[Gain, ...]:
         before, nodes = lines.get(key, (1.0, []))
         nodes.append(node)
         lines[key] = before * factor, nodes
-    found = [Gain(nodes[0].line, factor, tuple(nodes)) for factor, nodes in lines.values()]
-    return tuple(sorted(found, key=lambda g: -g.factor if g.factor == g.factor else -math.inf))
+    gains = [Gain(nodes[0].line, factor, tuple(nodes)) for factor, nodes in lines.values()]
+    return tuple(sorted(gains, key=lambda g: -g.factor if g.factor == g.factor else -math.inf))

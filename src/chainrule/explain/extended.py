@@ -50,18 +50,18 @@ def replay_extended(run: Run, seeds: list[Any] | None) -> Extended | None:
     dtype = wider(run.graph)
     if dtype is None:
         return None
-    found = Extended(dtype)
+    extended = Extended(dtype)
     with np.errstate(all="ignore"):
-        replay = _Replay(run, found)
+        replay = _Replay(run, extended)
         replay.forward()
         if seeds is not None:
             replay.backward(seeds)
-    return found
+    return extended
 
 
 class _Replay:
-    def __init__(self, run: Run, found: Extended):
-        self.run, self.found = run, found
+    def __init__(self, run: Run, extended: Extended):
+        self.run, self.found = run, extended
         self.twin: dict[Node, Node] = {}
         for node in run.graph.nodes:
             self.twin[node] = self._widened(node)

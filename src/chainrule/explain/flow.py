@@ -199,14 +199,14 @@ class _Draft:
             return
         g = self._one(child) if number else self._probe(v, child)
         # Several results of which none leads on have no adjoint, so nothing flows to their parents.
-        found = (
+        edges = (
             zip(child.parents, [None] * len(child.parents), strict=True)
             if g is None
             else _contributions(self.run, g, child, self.flows)
         )
         scale = 1.0 if number or not 0.0 < self.sizes[v] < math.inf else self.sizes[v]
         start, place, several = len(self.tail), self.place, len(child.parents) != 1
-        for parent, c in found:
+        for parent, c in edges:
             p = place.get(parent)
             if p is None:
                 continue

@@ -28,8 +28,8 @@ class Gap:
 def gap(a: Any, b: Any, rtol: float = 0.0, atol: float = 0.0) -> Gap | None:
     """Where a and b lie farthest apart, or None where they are equal; NaN equals NaN."""
     if isinstance(a, tuple):
-        found = [(i, gap(p, q, rtol, atol)) for i, (p, q) in enumerate(zip(a, b, strict=True))]
-        parts = [(i, g) for i, g in found if g is not None]
+        gaps = [(i, gap(p, q, rtol, atol)) for i, (p, q) in enumerate(zip(a, b, strict=True))]
+        parts = [(i, g) for i, g in gaps if g is not None]
         if not parts:
             return None
         i, g = max(parts, key=lambda part: (part[1].beyond, part[1].relative))

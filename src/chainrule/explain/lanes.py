@@ -66,8 +66,8 @@ def folded(lanes: Lanes, shape: tuple[int, ...]) -> Lanes:
     """Lanes of a result as lanes of an operand of this shape that was broadcast to it."""
     if lanes.shape == shape:
         return lanes
-    found: Masked = fit(Masked(np.zeros(lanes.shape), lanes), Spec(shape, DOUBLE))
-    return found.alive
+    spread: Masked = fit(Masked(np.zeros(lanes.shape), lanes), Spec(shape, DOUBLE))
+    return spread.alive
 
 
 def at_lane(value: Any, lane: tuple[int, ...], shape: tuple[int, ...]) -> Any:
@@ -117,10 +117,10 @@ def read_lanes(
     probe = Node(rule, specs, rule.keep(*values, out), node.attrs, node.shape, node.dtype)
     try:
         with np.errstate(all="ignore"):
-            found = contributions(Masked(lanes.astype(node.dtype), lanes), probe)
+            parts = contributions(Masked(lanes.astype(node.dtype), lanes), probe)
     except DerivativeError:
         return None
-    return {i: _alive(c, spec) for i, c, spec in zip(rule.positions, found, specs, strict=True)}
+    return {i: _alive(c, spec) for i, c, spec in zip(rule.positions, parts, specs, strict=True)}
 
 
 def _selects(node: Node) -> bool:

@@ -109,10 +109,10 @@ def find_nonfinite(f: Callable[..., Any], *args: Any, **kwargs: Any) -> NonFinit
         try:
             graph = tracing.record(f, args, kwargs)
         except Exception as error:  # the user's function may end in any
-            found = _until_stopped(f, tracing, error)
-            if not found:
+            trouble = _until_stopped(f, tracing, error)
+            if not trouble:
                 raise
-            return found
+            return trouble
         run = completed_run(graph, tracing.known())
         try:
             return report(OfRun(run), graph.name)
@@ -136,8 +136,8 @@ def _until_stopped(f: Callable[..., Any], tracing: Trace, error: Exception) -> N
     bad = [node for node, value in known.items() if not_finite(value).any()]
     used = {parent for node in bad for parent in inputs_of(node)}
     graph = tracing.graph(f, [node for node in bad if node not in used])
-    found = report(OfRun(completed_run(graph, known), gradients=False), graph.name)
-    return replace(found, stopped=error)
+    trouble = report(OfRun(completed_run(graph, known), gradients=False), graph.name)
+    return replace(trouble, stopped=error)
 
 
 def find_nonfinite_in(graph: Graph, *values: Any, seed: Any = None) -> NonFinite:
@@ -191,12 +191,12 @@ class OfRun:
         """The node with the values its rule reads in this run."""
         if node.rule is None:
             return node
-        found = self._bound.get(node)
-        if found is None:
+        bound = self._bound.get(node)
+        if bound is None:
             values = [o.value for o in self.operands(node)]
-            found = node.with_saved(node.rule.keep(*values, self.run.value(node)))
-            self._bound[node] = found
-        return found
+            bound = node.with_saved(node.rule.keep(*values, self.run.value(node)))
+            self._bound[node] = bound
+        return bound
 
 
 def input_name(node: Node, i: int) -> str:
@@ -213,21 +213,21 @@ def report(known: Known, name: str, names: Mapping[Node, str] | None = None) -> 
         _result("gradient", n, known.adjoints.get(n, 0.0), names.get(n, n.name or ""))
         for n in known.inputs
     ]
-    found = tuple(r for r in results if r is not None)
-    events = Walk(known).events() if found else []
+    nonfinite = tuple(r for r in results if r is not None)
+    events = Walk(known).events() if nonfinite else []
     told = [examined(e, known) if e.origin or _turns(e) else _light(e) for e in events]
     blamed = {e.node for e in events if e.when == "forward"}
     harmless = tuple(n for n in known.order if n not in blamed and not_finite(known.value(n)).any())
     cures = _cures(known, told)
-    return NonFinite(name, found, tuple(told), cures, harmless, tuple(known.outputs), names)
+    return NonFinite(name, nonfinite, tuple(told), cures, harmless, tuple(known.outputs), names)
 
 
 def _cures(known: Known, events: Sequence[Event]) -> tuple[Cure, ...]:
     """The cures of the first origins, one per op and line: a loop meets the same one many times."""
     origins = {(e.node.code, e.node.lasti, e.role, e.how): e for e in reversed(events) if e.origin}
     first = list(reversed(origins.values()))[:MAX_CURED_ORIGINS]
-    found = [cure_for(e, events, _users(known, e.node)) for e in first]
-    return tuple(dict.fromkeys(found))
+    cures = [cure_for(e, events, _users(known, e.node)) for e in first]
+    return tuple(dict.fromkeys(cures))
 
 
 def _users(known: Known, node: Node) -> set[str]:

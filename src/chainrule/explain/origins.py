@@ -94,10 +94,10 @@ def fits_double(event: Event) -> bool:
     wide = [np.asarray(v, np.float64)[()] if np.asarray(v).dtype.kind == "f" else v for v in values]
     try:
         with np.errstate(all="ignore"):
-            found = computed(node, wide)
+            wider = computed(node, wide)
     except Exception:  # noqa: BLE001 - an op that takes no doubles
         return False
-    return bool(np.all(np.isfinite(found)))
+    return bool(np.all(np.isfinite(wider)))
 
 
 def _any_input(operands: Any) -> bool:
@@ -155,13 +155,13 @@ def _with_local(event: Event, known: Known, by_lane: bool) -> Event:
     assert event.lane is not None
     adjoint = np.asarray(plain(event.adjoint))[event.lane]
     single = _at_one_lane(bound, event.lane)
-    found: list[Any] = []
+    derivatives: list[Any] = []
 
     def compute() -> None:
-        found.append(plain(single.rule.pull(np.ones((), node.dtype)[()], single)[slot]))
+        derivatives.append(plain(single.rule.pull(np.ones((), node.dtype)[()], single)[slot]))
 
     raised = _raised(compute)
-    local = np.conj(found[0]) if found and np.ndim(found[0]) == 0 else None
+    local = np.conj(derivatives[0]) if derivatives and np.ndim(derivatives[0]) == 0 else None
     how = _how_product(adjoint, local, event, raised)
     return replace(event, local=local, adjoint=adjoint, how=how)
 
@@ -227,11 +227,11 @@ def lineage(nodes: Sequence[Node]) -> Iterator[Node]:
 
 def leaves_of(node: Node) -> set[Node]:
     """The leaves a node was computed from, as far as a few steps tell."""
-    near, found = [node], set()
+    near, leaves = [node], set()
     for _ in range(STEPS):
-        found |= {n for n in near if n.rule is None}
+        leaves |= {n for n in near if n.rule is None}
         near = list(dict.fromkeys(p for n in near for p in n.parents))
-    return found
+    return leaves
 
 
 def same_place(one: Node, other: Node) -> bool:

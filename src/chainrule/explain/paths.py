@@ -113,14 +113,14 @@ class Path:
         beyond = self.nodes[i + 2] if child.dtype == OBJECT else None
         rows = child.size if beyond is None else beyond.size
         _check_jacobian(child, rows, parent.size)
-        found = []
+        factors = []
         for k in range(rows):
             g = unit(child.shape, child.dtype, k) if beyond is None else _unit_result(self, i, k)
             c = pulled(self._flow.run, child, parent, g)
             zero = np.zeros(parent.shape, parent.dtype)
             row = np.conj(zero if c is None else unmasked(c))
-            found.append(np.reshape(row if i else self._measure.of(row), -1))
-        return np.array(found)
+            factors.append(np.reshape(row if i else self._measure.of(row), -1))
+        return np.array(factors)
 
     @cached_property
     def _used(self) -> list[Any] | None:
@@ -231,11 +231,11 @@ def _with_shares(
     drafts: list[_Draft], flow: Flow, measure: Measure, total: Any
 ) -> tuple[Path, ...]:
     shares = [measure.share(d.product, measure.of(total)) for d in drafts]
-    found = []
+    paths = []
     for d, share, covered in zip(drafts, shares, accumulate(shares), strict=True):
         own = d.nodes, d.product, d.weight, share, covered, d.seed, d.edges
-        found.append(Path(*own, flow, measure))
-    return tuple(found)
+        paths.append(Path(*own, flow, measure))
+    return tuple(paths)
 
 
 def _nodes_along(flow: Flow, edges: list[int]) -> tuple[Node, ...]:

@@ -78,7 +78,7 @@ def statuses(run: Run) -> dict[str, Status]:
     Of inputs that share a name the first has it, and the others a number behind it: `x (2)`.
     """
     graph = run.graph
-    found = _walk(run)
+    walked = _walk(run)
     named: dict[str, Status] = {}
     taken: dict[str, int] = {}
     for leaf in (*graph.leaves, *graph.captured):
@@ -86,32 +86,32 @@ def statuses(run: Run) -> dict[str, Status]:
         taken[name] = taken.get(name, 0) + 1
         if taken[name] > 1:
             name = f"{name} ({taken[name]})"
-        named[name] = _status(run, leaf, found)
+        named[name] = _status(run, leaf, walked)
     return named
 
 
 def node_statuses(run: Run) -> list[Status]:
     """The status of every node, in the order of the graph, in one walk."""
-    found = _walk(run)
-    return [_status(run, node, found) for node in run.graph.nodes]
+    walked = _walk(run)
+    return [_status(run, node, walked) for node in run.graph.nodes]
 
 
 def _walk(run: Run) -> _Found:
-    adjoints, found = run.known_adjoints(), _Found()
+    adjoints, walked = run.known_adjoints(), _Found()
     for child in reversed(run.graph.nodes):
         if child.rule is None:
             continue
         g = adjoints.get(child)
         arrives = g is not None and not (type(g) is Masked and is_dead(g))
         if g is not None:
-            kink = found.kinks.get(child)
+            kink = walked.kinks.get(child)
             if child.op.kinks is not None and run.kink_matters(child):
                 kink = child
             if kink is not None:
-                found.kinks.update((a, kink) for a in child.args or () if isinstance(a, Node))
-        if arrives or child in found.cuts:
-            _mark_cuts(child, arrives, adjoints, found.cuts)
-    return found
+                walked.kinks.update((a, kink) for a in child.args or () if isinstance(a, Node))
+        if arrives or child in walked.cuts:
+            _mark_cuts(child, arrives, adjoints, walked.cuts)
+    return walked
 
 
 def _mark_cuts(
@@ -128,15 +128,15 @@ def _mark_cuts(
         cuts.setdefault(parent, (parent, child) if here else cuts[child])
 
 
-def _status(run: Run, node: Node, found: _Found) -> Status:
+def _status(run: Run, node: Node, walked: _Found) -> Status:
     if node.dtype.kind not in "fcO":
         return Status("integer")
     adjoint = run.known_adjoints().get(node)
-    edge = found.cuts.get(node)
+    edge = walked.cuts.get(node)
     if adjoint is None and edge is None and node not in run.graph.outputs:
         return Status("no path")
-    if adjoint is not None and node in found.kinks:
-        return Status("kink", kink=found.kinks[node])
+    if adjoint is not None and node in walked.kinks:
+        return Status("kink", kink=walked.kinks[node])
     if is_dead(adjoint):
         return Status("structural zero", cut=None if edge is None else cut_at(run, *edge))
     return Status("value")

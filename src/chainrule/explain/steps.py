@@ -264,17 +264,17 @@ class _Walk:
             return ()
         with np.errstate(all="ignore"):
             pulled = [*_pulled(self.run, node, g)]
-            found: dict[Node, Addition] = {}
+            added: dict[Node, Addition] = {}
             for parent, c in pulled:
                 c = fit(c, parent)
                 now = self.adjoints.get(parent)
                 after = self.adjoints[parent] = c if now is None else now + c
                 before = now
-                if parent in found:  # x * x: one edge, two places
-                    earlier = found[parent]
+                if parent in added:  # x * x: one edge, two places
+                    earlier = added[parent]
                     before, c = earlier._before, earlier._contribution + c
-                found[parent] = Addition(parent, node, g, c, before, after, self.run)
-        return tuple(found.values())
+                added[parent] = Addition(parent, node, g, c, before, after, self.run)
+        return tuple(added.values())
 
 
 def _pulled(run: Run, node: Node, g: Any) -> Iterator[tuple[Node, Any]]:

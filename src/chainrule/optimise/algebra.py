@@ -43,8 +43,8 @@ def either_way(apply: Callable[[Sweep, Node, Any, Any], Found]) -> Callable[[Swe
 
     def both(sweep: Sweep, node: Node) -> Found:
         x, y = node.args
-        found = apply(sweep, node, x, y)
-        return found if found is not None else apply(sweep, node, y, x)
+        rewritten = apply(sweep, node, x, y)
+        return rewritten if rewritten is not None else apply(sweep, node, y, x)
 
     return both
 

@@ -37,7 +37,7 @@ def needed(
             {n: v for n, v in some.items() if id(n) in read or n not in constants}
             for some in (captured, constants)
         )
-    found = Graph(
+    smaller = Graph(
         tuple(reversed(kept)),
         graph.leaves,
         outputs,
@@ -46,4 +46,4 @@ def needed(
         graph.inputs,
         graph.result,
     )
-    return found, constants
+    return smaller, constants

@@ -47,8 +47,8 @@ def _lane(node: Node, numbers: list[Any]) -> np.ndarray | None:
     if not node.ndim:
         return _computed(node, numbers, ())
     lanes = [n.reshape(1) if isinstance(n, np.generic) else n for n in numbers]
-    found = _computed(node, lanes, (1,))
-    return None if found is None else found[0]
+    lane = _computed(node, lanes, (1,))
+    return None if lane is None else lane[0]
 
 
 def _computed(node: Node, values: list[Any], shape: Any = None) -> np.ndarray | None:

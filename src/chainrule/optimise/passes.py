@@ -32,7 +32,7 @@ def optimised(
     in the environment the result is verified, which may take as long as recording did.
     """
     rewrites = EVERY if reassociate else EXACT
-    found = Sweep(with_outputs(graph, extra), constants, rewrites, key_of).run()
+    swept = Sweep(with_outputs(graph, extra), constants, rewrites, key_of).run()
     if os.environ.get("CHAINRULE_VERIFY"):
-        verify(found.graph)
-    return found
+        verify(swept.graph)
+    return swept

@@ -43,11 +43,11 @@ def _slab(node: Node) -> Slab | None:
 
 def _slabs(x: Any) -> list[Slab] | None:
     """The slabs that a sum of `embed`s is made of."""
-    found: list[Slab] = []
+    slabs: list[Slab] = []
     left = [x]
     while left:
         node = left.pop()
-        if not isinstance(node, Node) or node.is_leaf or len(found) > MAX_SLABS:
+        if not isinstance(node, Node) or node.is_leaf or len(slabs) > MAX_SLABS:
             return None
         if node.op.name == "add":
             left += node.args
@@ -55,8 +55,8 @@ def _slabs(x: Any) -> list[Slab] | None:
         slab = _slab(node) if node.op.name == "embed" else None
         if slab is None:
             return None
-        found.append(slab)
-    return found
+        slabs.append(slab)
+    return slabs
 
 
 def _joined(sweep: Sweep, node: Node) -> Found:

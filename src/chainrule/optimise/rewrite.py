@@ -96,16 +96,16 @@ class Sweep:
         for node in graph.nodes:
             if node.is_leaf:
                 continue
-            found = node
+            standing = node
             for argument in node.args or ():
                 if id(argument) in replaced:
-                    found = self._on_new_arguments(node)
+                    standing = self._on_new_arguments(node)
                     break
-            found = self._finished(found)
-            if found is node:
+            standing = self._finished(standing)
+            if standing is node:
                 self.nodes.append(node)
             else:
-                replaced[id(node)] = found
+                replaced[id(node)] = standing
         outputs = tuple(replaced.get(id(n), n) for n in graph.outputs)
         every = [*graph.leaves, *self.captured, *self.nodes]
         return Optimised(
@@ -126,9 +126,9 @@ class Sweep:
     def _finished(self, node: Node) -> Node:
         """What stands for a node after every rewrite that applies, and for its equals."""
         while (candidates := self._candidates(node)) and (
-            found := self._rewritten(node, candidates)
+            rewritten := self._rewritten(node, candidates)
         ):
-            node = found
+            node = rewritten
         key = None if self.key is None or node.is_leaf else self.key(node)
         if key is None:
             return node
@@ -139,12 +139,12 @@ class Sweep:
 
     def _rewritten(self, node: Node, candidates: Iterable[Rewrite]) -> Node | None:
         for rewrite in candidates:
-            found = rewrite.apply(self, node)
-            if found is not None:
-                assert found.shape == node.shape, rewrite.name
-                assert found.dtype == node.dtype, rewrite.name
+            simpler = rewrite.apply(self, node)
+            if simpler is not None:
+                assert simpler.shape == node.shape, rewrite.name
+                assert simpler.dtype == node.dtype, rewrite.name
                 self.counts[rewrite.name] += 1
-                return found
+                return simpler
         return None
 
     def _candidates(self, node: Node) -> Iterable[Rewrite]:
@@ -152,7 +152,7 @@ class Sweep:
         if node.is_leaf:
             return ()
         name, index = node.rule.op.name, self.index
-        found = index[""].get(name, ()) if "" in index else ()
+        rewrites = index[""].get(name, ()) if "" in index else ()
         for argument in node.args or ():
             if not isinstance(argument, Node):
                 by_op = index.get(NUMBER)
@@ -161,8 +161,8 @@ class Sweep:
             else:
                 by_op = index.get(argument.rule.op.name)
             if by_op is not None:
-                found = (*found, *by_op.get(name, ()), *by_op.get("", ()))
-        return found if found and is_ours(node.rule.op) else ()
+                rewrites = (*rewrites, *by_op.get(name, ()), *by_op.get("", ()))
+        return rewrites if rewrites and is_ours(node.rule.op) else ()
 
     # -- what rewrites ask and make ------------------------------------------------------------
 

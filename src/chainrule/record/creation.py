@@ -53,17 +53,19 @@ def array(
             options["like"] = like
         return np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options)
     _refuse(like=like, **{k: v for k, v in options.items() if k != "subok"})
-    found = as_operand(object, Variable)
-    if dtype is not None and found.dtype != np.dtype(dtype):
-        found = found.astype(dtype)
-    flags = found._value.flags
+    operand = as_operand(object, Variable)
+    if dtype is not None and operand.dtype != np.dtype(dtype):
+        operand = operand.astype(dtype)
+    flags = operand._value.flags
     layout = (order == "C" and not flags.c_contiguous) or (order == "F" and not flags.f_contiguous)
-    if copy is False and (found is not object or layout):
+    if copy is False and (operand is not object or layout):
         raise ArgumentError("copy=False, but this array cannot be had without copying")
-    if layout or (copy and found is object):
-        found = OPS["copy"](found, order=order)
+    if layout or (copy and operand is object):
+        operand = OPS["copy"](operand, order=order)
     return (
-        found if found.ndim >= ndmin else found.reshape((1,) * (ndmin - found.ndim) + found.shape)
+        operand
+        if operand.ndim >= ndmin
+        else operand.reshape((1,) * (ndmin - operand.ndim) + operand.shape)
     )
 
 

@@ -56,15 +56,15 @@ def values_of(variable: type[Variable], arg: Any) -> Any:
 
 def op_of(function: Any) -> Op | None:
     """The op that a NumPy (or SciPy) function stands for."""
-    found = _by_numpy.get(function)
-    if found is not None:
-        return found
+    match = _by_numpy.get(function)
+    if match is not None:
+        return match
     name = getattr(function, "__name__", "")
     for likely in (name, f"numpy_{name}"):  # most have NumPy's name
-        found = OPS.get(likely)
-        if found is not None and function in found.numpy:
-            _by_numpy[function] = found
-            return found
+        match = OPS.get(likely)
+        if match is not None and function in match.numpy:
+            _by_numpy[function] = match
+            return match
     for op in OPS.values():  # all are asked; again when an op may have been added
         _by_numpy.update(dict.fromkeys(op.numpy, op))
     if type(function) is np.ufunc and function not in _by_numpy:
@@ -162,7 +162,7 @@ def with_keywords(
     try:
         operands = [as_operand(i, variable) for i in inputs]
         given = [type(o) if type(o) in WEAK else o.dtype for o in operands]
-        found = ufunc.resolve_dtypes(
+        dtypes = ufunc.resolve_dtypes(
             (*given, *(None,) * ufunc.nout), casting=casting or "same_kind", **options
         )
     except ChainruleError as error:
@@ -171,7 +171,7 @@ def with_keywords(
         raise translated(error, op, inputs, {}, line) from None
     cast = [
         o.astype(d) if hasattr(o, "dtype") else np.array(o, d)[()]
-        for o, d in zip(operands, found, strict=False)
+        for o, d in zip(operands, dtypes, strict=False)
     ]
     return cast, left
 
@@ -290,17 +290,17 @@ def as_our_call(
 
 def _parameters_of(func: Any) -> dict[str, Any]:
     """Names and defaults of a NumPy function's parameters; none where it takes *args."""
-    found = _parameters.get(func)
-    if found is None:
+    named = _parameters.get(func)
+    if named is None:
         try:
             parameters = list(inspect.signature(func).parameters.values())
         except ValueError:
             parameters = []
-        found = {p.name: p.default for p in parameters}
+        named = {p.name: p.default for p in parameters}
         if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-            found = {}
-        _parameters[func] = found
-    return found
+            named = {}
+        _parameters[func] = named
+    return named
 
 
 def _is_default(func: Any, name: str, value: Any) -> bool:

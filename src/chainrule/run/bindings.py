@@ -62,8 +62,8 @@ def items_are(held: list[Any], expected: tuple[Any, ...]) -> bool:
     memory = _items_in_memory()
     if memory is None:
         return all(map(is_, held, expected))
-    found, wanted = memory(held, expected)
-    return bool(found == wanted)
+    items, wanted = memory(held, expected)
+    return bool(items == wanted)
 
 
 @cache
@@ -149,13 +149,13 @@ class Outside:
 
     def _rebound(self) -> str | None:
         """The first binding to another value; an equal number takes the place of the old one."""
-        found = []
+        rebound = []
         for binding in self._bindings:
             now = binding.now()
             if not same(now, binding.expected):
                 return binding.words
-            found.append(binding._replace(expected=now))
-        self._expect(tuple(found))
+            rebound.append(binding._replace(expected=now))
+        self._expect(tuple(rebound))
         return None
 
 

@@ -49,9 +49,9 @@ def _address(routine: str) -> int:
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    found = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
-    assert isinstance(found, int)
-    return found
+    address = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+    assert isinstance(address, int)
+    return address
 
 
 def _library(routine: str) -> str:
@@ -87,17 +87,19 @@ def _thread_count() -> tuple[int, int] | None:
 @cache
 def _on_one_thread() -> Machine:
     """The functions a program calls before and after its products."""
-    found = _thread_count()
-    if found is None:  # another BLAS, with threads of its own or without
+    functions = _thread_count()
+    if functions is None:  # another BLAS, with threads of its own or without
         return Machine(ONE_THREAD[False], ["cr_one_thread", "cr_threads_back"])
-    imports = dict(zip(("cr_get_threads", "cr_set_threads"), found, strict=True))
+    imports = dict(zip(("cr_get_threads", "cr_set_threads"), functions, strict=True))
     return Machine(ONE_THREAD[True], ["cr_one_thread", "cr_threads_back"], imports)
 
 
 def blas_imports(text: str) -> dict[str, int]:
     """The addresses that the text of a module refers to."""
-    found = {name: _address(name[3:]) for name in (*ROUTINES.values(), *FACTORING) if name in text}
-    if found:
+    addresses = {
+        name: _address(name[3:]) for name in (*ROUTINES.values(), *FACTORING) if name in text
+    }
+    if addresses:
         quiet = _on_one_thread()
-        found |= {name: quiet.address(name) for name in ("cr_one_thread", "cr_threads_back")}
-    return found
+        addresses |= {name: quiet.address(name) for name in ("cr_one_thread", "cr_threads_back")}
+    return addresses

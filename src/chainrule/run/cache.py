@@ -48,12 +48,12 @@ WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 def key_of(text: str, made_with: Iterable[str]) -> bytes:
     """The name of the code of a text, made with these versions and for this processor."""
-    found = sha256(f"{FORMAT}".encode())
+    digest = sha256(f"{FORMAT}".encode())
     for part in (*made_with, text):
         data = part.encode()
-        found.update(len(data).to_bytes(8, "little"))  # so that no two lists run into the same
-        found.update(data)
-    return found.digest()
+        digest.update(len(data).to_bytes(8, "little"))  # so that no two lists run into the same
+        digest.update(data)
+    return digest.digest()
 
 
 def code_cache() -> CodeCache | None:
@@ -159,8 +159,8 @@ class CodeCache:
     def trim(self) -> None:
         """Remove what was not used for longest until an eighth of the limit is free."""
         entries: list[tuple[float, int, str]] = []
-        with os.scandir(self.folder) as found:
-            for item in found:
+        with os.scandir(self.folder) as files:
+            for item in files:
                 if not (ENTRY.fullmatch(item.name) or PART.fullmatch(item.name)):
                     continue  # not one of our names
                 with suppress(OSError):
@@ -241,7 +241,7 @@ def _write(path: Path, data: bytes) -> None:
         with os.fdopen(os.open(part, WRITE, 0o600), "wb") as opened:
             opened.write(data)
         os.replace(part, path)
-    except BaseException:
+    except BaseException:  # a full disk, or Ctrl-C
         with suppress(OSError):
             os.unlink(part)
         raise

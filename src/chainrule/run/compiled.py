@@ -141,7 +141,7 @@ class Compiled:
         given, named = owned(args), owned(kwargs)
         try:
             expected = probe.run(lambda: self.f(*args, **kwargs))
-        except Exception as error:
+        except Exception as error:  # the user's function may raise anything
             if probe.gave_up is None:
                 self._say_more(given, named, signature, error)
             raise

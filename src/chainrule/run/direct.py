@@ -25,13 +25,13 @@ DYNAMIC = (*NUMPY, float, complex)  # what is passed to machine code
 STATIC = (int, bool, str, bytes, float, type(None))  # what can be written down
 
 
-def alike(expected: np.ndarray, found: np.ndarray) -> bool:
+def alike(expected: np.ndarray, value: np.ndarray) -> bool:
     """Whether Python code cannot tell one from the other: NaN is NaN, -0.0 is not 0.0."""
-    if expected.tobytes() == found.tobytes():
+    if expected.tobytes() == value.tobytes():
         return True
     if expected.dtype.kind not in "fc":
         return False
-    one, other = (np.where(np.isnan(a), np.nan, a).tobytes() for a in (expected, found))
+    one, other = (np.where(np.isnan(a), np.nan, a).tobytes() for a in (expected, value))
     return one == other
 
 

@@ -106,9 +106,9 @@ def object_code(text: str) -> tuple[bytes, bool]:
     if kept is None:
         return target_machine().emit_object(optimised(text)), False
     key = key_of(text, _made_with())
-    found = kept.load(key)
-    if found is not None:
-        return found, True
+    code = kept.load(key)
+    if code is not None:
+        return code, True
     made: bytes = target_machine().emit_object(optimised(text))
     kept.store(key, made)
     return made, False
@@ -133,6 +133,6 @@ class Machine:
         self._tracker = library.link(_jit(), f"chainrule{next(_numbers)}")
 
     def address(self, name: str) -> int:
-        found = self._tracker[name]
-        assert isinstance(found, int)
-        return found
+        address = self._tracker[name]
+        assert isinstance(address, int)
+        return address

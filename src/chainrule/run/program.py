@@ -189,7 +189,7 @@ class Workspace:
     def _operand(self, value: Any) -> np.ndarray:
         if value.kind == "constant" and value.size == 1:
             return np.asarray(value.params, value.dtype)
-        found = self.buffer(value)
-        found = found.view()
-        found.flags.writeable = False
-        return found
+        buffer = self.buffer(value)
+        buffer = buffer.view()
+        buffer.flags.writeable = False
+        return buffer

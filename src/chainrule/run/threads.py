@@ -141,8 +141,8 @@ def set_threads(count: int) -> None:
 def parallel() -> int:
     """The address of `cr_parallel`, with its threads running."""
     with _lock:
-        found = _pool()
-        if found is None:
+        pool = _pool()
+        if pool is None:
             return _alone().address("cr_parallel")
-        found.start(threads())
-        return found.machine.address("cr_parallel")
+        pool.start(threads())
+        return pool.machine.address("cr_parallel")

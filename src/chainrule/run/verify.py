@@ -154,10 +154,10 @@ def explained(
 ) -> str:
     """The first node that differs, its line and both values."""
     words = unlike(expected, result, 0.0)
-    found = _first_difference(f, variant, args, kwargs)
+    difference = _first_difference(f, variant, args, kwargs)
     return (
         f"{getattr(f, '__name__', 'the function')} gives something else when it is compiled: "
-        f"plain Python and then compiled, {words}.\n{found}"
+        f"plain Python and then compiled, {words}.\n{difference}"
         "  Please report it; until it is mended, call the function itself."
     )
 

@@ -47,7 +47,7 @@ from chainrule.core.text import attr_texts, value_text
 from chainrule.diff.run import Run
 from chainrule.explain.numbers import as_json
 from chainrule.explain.status import node_statuses
-from chainrule.view.flows import flows_of, no_flows
+from chainrule.view.flows import Flows, flows_of, no_flows
 from chainrule.view.gates import gate_of, symbol_of
 from chainrule.view.labels import assigned_name
 from chainrule.view.steps import names_of
@@ -70,8 +70,8 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Model:
-    """What is shown; the columns are described at the top of this file."""
+class Model(Flows):
+    """What is shown, with a column per edge of Flows; all are described at the top of this file."""
 
     name: str
     stage: str
@@ -91,12 +91,6 @@ class Model:
     slope: list[Any]
     status: list[str]
     flags: list[int]
-    parent: list[int]
-    child: list[int]
-    slots: list[list[int]]
-    local: list[str]
-    contribution: list[str]
-    flow: list[bool]
     edge_count: list[int]
     leaves: list[int]
     outputs: list[int]
@@ -183,12 +177,7 @@ def model_of(subject: Graph | Run, arrays: bool = True) -> Model:
         slope=seen.slope,
         status=seen.status,
         flags=seen.flags,
-        parent=flows.parent,
-        child=flows.child,
-        slots=flows.slots,
-        local=flows.local,
-        contribution=flows.contribution,
-        flow=flows.flow,
+        **vars(flows),
         edge_count=[1] * len(flows.parent),
         leaves=[graph.index[n] for n in (*graph.leaves, *graph.captured)],
         outputs=[graph.index[n] for n in dict.fromkeys(graph.outputs)],

@@ -1,4 +1,4 @@
-"""Three numbers in which one sees that training is sick, and what is wrong, in words.
+"""Three numbers that show that training is unhealthy, and what is wrong, in words.
 
 update / parameter    how far a step moves a layer, by the size of its parameters; the largest
 first / last layer    the gradient that arrives at the first layer by that at the last; not those of

@@ -41,17 +41,17 @@ def instructions_of(code: CodeType) -> dict[int, Instruction]:
     listed = list(dis.get_instructions(code))
     depths = _depths(code, listed)
     first = len(slot_names(code))
-    found: dict[int, Instruction] = {}
+    by_offset: dict[int, Instruction] = {}
     keywords: tuple[str, ...] = ()
     for i in listed:
         if i.opname == "KW_NAMES":
             keywords = code.co_consts[i.arg or 0]
         if i.offset in depths:
             top = first + depths[i.offset] - 1
-            found[i.offset] = Instruction(i.opname, i.argval, i.arg or 0, top, keywords)
+            by_offset[i.offset] = Instruction(i.opname, i.argval, i.arg or 0, top, keywords)
         if i.opname == "CALL":
             keywords = ()
-    return found
+    return by_offset
 
 
 def _depths(code: CodeType, listed: list[dis.Instruction]) -> dict[int, int]:
