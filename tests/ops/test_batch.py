@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import chainrule as cr
 from chainrule.core.batching import BatchCall, Lanes, batched
 from chainrule.core.op import OPS, Op, Sample
 
@@ -95,3 +96,21 @@ def test_lanes_at_once_are_the_lanes_alone(name: str) -> None:
 
 def test_few_ops_work_lane_by_lane() -> None:
     assert len(LOOPED) <= 20
+
+
+def test_lanes_with_real_and_with_complex_eigenvalues_do_not_go_together() -> None:
+    """What follows is recorded for one dtype, and its derivative holds for that alone."""
+    real, turning = np.array([[2.0, 1.0], [0.5, 3.0]]), np.array([[0.0, -1.0], [1.0, 0.3]])
+
+    def size(a: Any) -> Any:
+        return np.sum(np.abs(np.linalg.eigvals(a)))
+
+    for one in (real, turning):
+        lanes = np.stack([one, 2 * one])
+        slopes = cr.vmap(cr.grad(size))(lanes)
+        np.testing.assert_allclose(slopes, np.stack([cr.grad(size)(a) for a in lanes]), atol=1e-12)
+    mixed = np.stack([real, turning])
+    with pytest.raises(cr.DTypeError, match="some have real eigenvalues and others complex"):
+        cr.vmap(cr.grad(size))(mixed)
+    wide = cr.vmap(cr.grad(lambda a: size(a.astype(complex))))(mixed)
+    np.testing.assert_allclose(wide, np.stack([cr.grad(size)(a) for a in mixed]), atol=1e-12)

@@ -6,13 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrule.core.batching import STACKED
+from chainrule.core.batching import STACKED, BatchCall
 from chainrule.core.masked import perhaps, plain
 from chainrule.core.op import Sample, sample
 from chainrule.core.parts import Parts
 from chainrule.core.rule import conjugate
 from chainrule.core.spec import Spec
-from chainrule.errors import ArgumentError, DegenerateError, ShapeError, UnsupportedError
+from chainrule.errors import (
+    ArgumentError,
+    DegenerateError,
+    DTypeError,
+    ShapeError,
+    UnsupportedError,
+)
 from chainrule.ops.coincidence import (
     PartsOfValues,
     first_columns,
@@ -242,6 +248,19 @@ def _complex_squares() -> list[Sample]:
     ]
 
 
+def _eig_lanes(call: BatchCall) -> Any:
+    """What follows was recorded for real results or for complex ones, and holds for these only."""
+    w, v = call.call(call.raw(0))
+    if call.raw(0).dtype.kind == "c" or w.dtype.kind != "c":
+        return w, v
+    if np.any(np.all(np.imag(plain(w)) == 0, axis=tuple(range(1, w.ndim)))):
+        raise DTypeError(
+            "eig of real matrices of which some have real eigenvalues and others complex ones: "
+            "lanes must agree in that; use a.astype(complex)."
+        )
+    return w, v
+
+
 eig_pair = rules(
     "eig_pair",
     lambda a: tuple(np.linalg.eig(a)),
@@ -255,7 +274,7 @@ eig_pair = rules(
     spec=_eig_spec,
     outputs=2,
     doc="Eigenvalues and eigenvectors, these of length 1 and with a real largest component.",
-    batch=STACKED,
+    batch=_eig_lanes,
 )
 
 

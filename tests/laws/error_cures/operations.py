@@ -59,6 +59,12 @@ cured("ops/products.py:_matmul_spec", "use its transpose: x @ y.T", lambda x: np
 cured("ops/matrix_functions.py:_stacked.call", "use a.astype(complex)",
       lambda a: np.sum(np.real(cr.logm(a))), lambda a: np.sum(np.real(cr.logm(a.astype(complex)))),
       np.array([[-1.0, 0.5], [0.0, -2.0]]))  # fmt: skip
+TURNED = np.array([[[2.0, 1.0], [0.5, 3.0]], [[0.0, -1.0], [1.0, 0.3]]])
+cured("ops/decompositions.py:_eig_lanes", "use a.astype(complex)",
+      lambda a: np.sum(cr.vmap(lambda b: np.sum(np.abs(np.linalg.eigvals(b))))(a)),
+      lambda a: np.sum(
+          cr.vmap(lambda b: np.sum(np.abs(np.linalg.eigvals(b.astype(complex)))))(a)
+      ), TURNED)  # fmt: skip
 cured("ops/rearranging.py:_pad", "it takes the modes constant, edge, reflect, symmetric and wrap",
       lambda x: np.sum(np.pad(x, 1, "linear_ramp")),
       lambda x: np.sum(np.pad(x, 1, "edge") ** 2))  # fmt: skip
