@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import chainrule as cr
+from chainrule.run import branches
 from chainrule.run.branches import (
     MANY_SIGNATURES,
     MAX_BRANCHES,
@@ -74,13 +75,34 @@ def test_a_shape_that_changes_at_every_call_is_named():
     assert "its shape: (1,), (2,), (3,), …" in text
 
 
-def test_the_oldest_signature_goes(monkeypatch):
+def test_beyond_the_last_signature_calls_are_plain(monkeypatch):
     fast = cr.compile(lambda x, n: x * n)
     monkeypatch.setattr(fast.limits, "signatures", 4)
     for n in (*range(6), 0):
         np.testing.assert_array_equal(fast(X, n), X * n)
-    assert len(fast.variants) == 4
+    assert len(fast.variants) == fast.recordings == 4
     assert MAX_SIGNATURES > MANY_SIGNATURES
+    for n in range(MAX_MISSES):
+        np.testing.assert_array_equal(fast(X, n + 10), X * (n + 10))
+    assert fast.interpreted
+
+
+def test_signatures_that_never_come_again_are_not_compiled_for_ever(monkeypatch):
+    monkeypatch.setattr(branches, "MAX_UNUSED", 3)
+    fast = cr.compile(lambda x, n: x * n)
+    (text,) = said(lambda: [fast(X, n) for n in range(6)])
+    assert "compiled 3 times in a row for arguments that never came again" in text
+    assert fast.interpreted
+    assert fast.recordings == 3
+
+
+@pytest.mark.parametrize("verify", ["sometimes", "always", "never"])
+def test_signatures_that_come_again_are_kept(monkeypatch, verify):
+    monkeypatch.setattr(branches, "MAX_UNUSED", 3)
+    fast = cr.compile(lambda x, n: x * n, verify=verify)
+    for n in (0, 0, 1, 2, 3, 4, 4, 5):
+        np.testing.assert_array_equal(fast(X, n), X * n)
+    assert fast.recordings == 6
 
 
 def test_few_signatures_are_nothing_to_speak_of():

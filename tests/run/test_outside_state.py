@@ -54,9 +54,9 @@ def played(kind, script, prepare):
 
 
 def outcome(f, x):
-    """How a call ends: the result, or the error."""
+    """How a call ends: the result as it is now, or the error."""
     try:
-        return "returns", f(x)
+        return "returns", np.array(f(x))
     except Exception as error:  # noqa: BLE001 - any error of the user's function is a result
         return "raises", error
 
@@ -134,7 +134,7 @@ def frozen(f):
 
     def repeated(x):
         if x.tobytes() not in first:
-            first[x.tobytes()] = f(x)
+            first[x.tobytes()] = np.array(f(x))
         return first[x.tobytes()]
 
     return repeated

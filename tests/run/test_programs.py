@@ -14,7 +14,14 @@ from tests.run.programs.refused import REFUSED
 pytest.importorskip("llvmlite")
 
 # The share of programs that may run as plain Python, where it is large.
-PLAIN = {"effects": 1.0, "scalars": 0.5, "writes": 0.35, "conversions": 0.3, "inside": 0.3}
+PLAIN = {
+    "effects": 1.0,
+    "scalars": 0.5,
+    "writes": 0.35,
+    "conversions": 0.3,
+    "inside": 0.3,
+    "layouts": 0.6,
+}
 SUBJECTS = sorted({p.subject for p in PROGRAMS.values()})
 
 

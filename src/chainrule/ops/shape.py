@@ -86,9 +86,9 @@ def _numpy_reshape(
     """np.reshape: the shape under its old and its new name, order "A", and `copy`."""
     x = as_array(x)
     if order == "A":
-        order = "F" if concrete(x).flags.fnc else "C"
+        order = "F" if _in_memory(x).flags.fnc else "C"
     out = reshape(x, newshape if shape is None else shape, order=order)
-    if copy is False and not np.may_share_memory(concrete(out), concrete(x)):
+    if copy is False and not np.may_share_memory(concrete(out), _in_memory(x)):
         raise ArgumentError("reshape: copy=False, but this shape cannot be had without copying")
     return copy_of(out) if copy else out
 
@@ -107,13 +107,20 @@ numpy_reshape = composite(
 )
 
 
+def _in_memory(x: Any) -> Any:
+    """The value of x where its layout is asked for, which a compiled function cannot know."""
+    if hasattr(x, "_note_layout"):
+        x._note_layout()
+    return concrete(x)
+
+
 def _ravel(x: Any, order: str = "C") -> Any:
     """One axis; "A" and "K" follow the memory layout the value has now."""
     x = as_array(x)
-    value = concrete(x)
     if order == "A":
-        order = "F" if value.flags.fnc else "C"
+        order = "F" if _in_memory(x).flags.fnc else "C"
     if order == "K":
+        value = _in_memory(x)
         slowest_first = sorted(range(value.ndim), key=lambda a: -abs(value.strides[a]))
         return reshape(transpose(x, axes=tuple(slowest_first)), -1)
     return reshape(x, -1, order=order)

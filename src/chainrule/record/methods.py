@@ -13,7 +13,7 @@ from chainrule.ops import shape, structure
 from chainrule.record.operators import is_operand
 from chainrule.record.protocol import array_function
 from chainrule.record.recorder import record
-from chainrule.record.state import user_line
+from chainrule.record.state import current, user_line
 from chainrule.record.variable import Variable, members
 
 SAME_NAME = (
@@ -112,6 +112,38 @@ def _tolist(self: Variable) -> Any:
     return self if self.ndim == 0 else [_tolist(row) for row in self]
 
 
+def _note_layout(self: Variable) -> None:
+    """The order of the numbers in memory decides the result, which no graph knows."""
+    tracing = current.get().tracing
+    if tracing is not None:
+        tracing.layout_of(self)
+
+
+class Flat:
+    """x.flat: the elements of a Variable one after the other, which can be read and written."""
+
+    def __init__(self, base: Variable) -> None:
+        self.base = base
+        self._left = iter(shape.reshape(base, -1))
+
+    def __iter__(self) -> Flat:
+        return self
+
+    def __next__(self) -> Variable:
+        return next(self._left)
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __getitem__(self, key: Any) -> Any:
+        return shape.reshape(self.base, -1)[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        changed = OPS["copy"](shape.reshape(self.base, -1))
+        changed[key] = value
+        self.base._rebind(shape.reshape(changed, self.base.shape), "assign to")
+
+
 members(
     compress=_compress,
     conj=_conjugate,
@@ -130,7 +162,8 @@ members(
     mT=property(lambda self: OPS["matrix_transpose"](self)),
     real=property(lambda self: structure.real(self)),
     imag=property(lambda self: structure.imag(self)),
-    flat=property(lambda self: iter(shape.reshape(self, -1))),
+    flat=property(Flat),
+    _note_layout=_note_layout,
 )
 
 

@@ -37,7 +37,7 @@ ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "m
 INQUIRIES: dict[Any, str] = {
     **dict.fromkeys(
         (np.shape, np.size, np.ndim, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast,
-         np.common_type, np.shares_memory, np.may_share_memory), "_note_shape"),
+         np.common_type), "_note_shape"),
     **dict.fromkeys((np.array_repr, np.array_str, np.array2string), "_note_text"),
     np.min_scalar_type: "_note_read",
 }  # fmt: skip

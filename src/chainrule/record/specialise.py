@@ -115,6 +115,9 @@ class GuardedTrace(Trace):
     def text_of(self, variable: Variable) -> None:
         self.refuse("makes a text or a key of a number that it computes")
 
+    def layout_of(self, variable: Variable) -> None:
+        self.refuse("asks in which order an array lies in memory")
+
     def written(self, variable: Variable) -> None:
         """A Variable is about to be assigned to, in place."""
         node = variable.node

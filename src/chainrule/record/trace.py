@@ -107,6 +107,9 @@ class Trace:
     def text_of(self, variable: Variable) -> None:
         """Python code has made a text or a key of this value."""
 
+    def layout_of(self, variable: Variable) -> None:
+        """The result depends on how this value lies in memory: the graph is that of this layout."""
+
     def written(self, variable: Variable) -> None:
         """This Variable is about to be assigned to in place."""
 
@@ -237,8 +240,9 @@ def _output_node(value: Any, tracing: Trace) -> Node:
             raise DerivativeError(
                 f"the traced function returned {value!r}, not a number or an array"
             ) from None
-    if isinstance(value, Variable):
-        return tracing.node_of(value)
-    array = np.asarray(value)[()]
+    operand = tracing.operand(value)
+    if isinstance(operand, Node):
+        return operand
+    array = np.asarray(operand)[()]
     rule = rule_for(constant, ())
     return Node(rule, (), (), {"value": array}, array.shape, array.dtype, args=())

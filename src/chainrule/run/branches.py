@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import islice
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 from warnings import warn
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from chainrule.run.variant import Variant
 
 MAX_BRANCHES = 16  # of one signature; what takes a further one runs as plain Python
-MAX_SIGNATURES = 256  # after that, the oldest is dropped
+MAX_SIGNATURES = 256  # a call of a further one runs as plain Python
+MAX_UNUSED = 64  # signatures in a row none of which is met again
 MANY_SIGNATURES = 16  # from which on a warning is due
 MAX_STOPS = 3  # recordings that come to nothing
 MAX_MISSES = 32  # calls in a row that no compiled branch serves
@@ -78,6 +80,24 @@ class Limits:
             "branches",
             f"takes more than {MAX_BRANCHES} branches, by what Python code reads of {where}; the "
             f"others run as plain Python.  {cure}",
+        )
+        return True
+
+    def too_many_signatures(self, known: dict[Any, list[Variant]]) -> bool:
+        """Whether a further signature is better not compiled; a warning names what differs."""
+        if len(known) >= self.signatures:
+            self.misses += 1
+            return True
+        if not known or len(known) % MAX_UNUSED:
+            return False
+        last = islice(reversed(known), MAX_UNUSED)
+        if any(variant.used for signature in last for variant in known[signature]):
+            return False
+        self.misses = MAX_MISSES
+        self.warn(
+            "unused",
+            f"runs as plain Python from now on: it was compiled {len(known)} times in a row for "
+            "arguments that never came again.",
         )
         return True
 

@@ -134,7 +134,8 @@ class Compiled:
         errors, and gives what the recorded branch is compared with.
         """
         known = self.variants.get(signature, [])
-        if self.interpreted or self.limits.too_many_branches(known):
+        full = not known and self.limits.too_many_signatures(self.variants)
+        if self.interpreted or full or self.limits.too_many_branches(known):
             self.direct = None  # so that the next branch that is taken is seen
             return self._plain(args, kwargs)
         probe = Watched([self.f, *containers_in((args, kwargs))], probe=True)
@@ -218,8 +219,6 @@ class Compiled:
     ) -> Any:
         """The result of the recorded call by a new variant, which is kept."""
         known = self.variants.setdefault(signature, [])
-        if len(self.variants) > self.limits.signatures:
-            del self.variants[next(iter(self.variants))]
         self.limits.many_signatures(self.variants)
         made = recording, outside, signature, given, self.options
         result = MISS

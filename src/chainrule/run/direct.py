@@ -17,10 +17,12 @@ from chainrule.core.containers import Structure, flatten
 from chainrule.core.written import written
 
 if TYPE_CHECKING:
+    from chainrule.core.graph import Graph
     from chainrule.run.variant import Variant
 
 MISS: Any = object()
 NUMPY = (np.ndarray, np.generic)
+WIDE = (np.dtype(np.float64), np.dtype(np.complex128))  # as Python's numbers
 DYNAMIC = (*NUMPY, float, complex)  # what is passed to machine code
 STATIC = (int, bool, str, bytes, float, type(None))  # what can be written down
 
@@ -76,6 +78,7 @@ class _Text:
         self.leaves: list[str] = []
         self.gifts: list[tuple[str, Any]] = []  # donated arrays: expression, (shape, dtype)
         self.numbers: list[tuple[str, Any]] = []  # NumPy's: expression, value
+        self.floats: list[str] = []  # Python's
         self.lines: list[str] = []
 
     def take(self, arg: Any, i: int, donated: bool) -> bool:
@@ -91,6 +94,8 @@ class _Text:
                 self.leaves.append(at)
                 if isinstance(value, NUMPY):
                     self.numbers.append((at, value))
+                else:
+                    self.floats.append(at)
                 # A number comes back as NumPy's scalar, which has no memory to give.
                 if donated and isinstance(value, np.ndarray) and value.ndim:
                     self.gifts.append((at, (value.shape, value.dtype)))
@@ -111,10 +116,10 @@ class _Text:
 
     def tell_floats(self) -> None:
         """Beside other types, Python's float is another signature than a float64 of NumPy's."""
-        wide = (np.float64, np.complex128)
-        if any(v.dtype.kind in "fc" and v.dtype not in wide for _, v in self.numbers):
-            numbers = [at for at, v in self.numbers if v.dtype in wide and not v.ndim]
+        if any(d.kind in "fc" and d not in WIDE for d in _dtypes(self.variant.recording.graph)):
+            numbers = [at for at, v in self.numbers if v.dtype in WIDE and not v.ndim]
             self.checks += [f"type({at}) not in (float, complex)" for at in numbers]
+            self.checks += [f"type({at}) in (float, complex)" for at in self.floats]
 
     def function(self, count: int) -> Callable[..., Any]:
         """All put together, for so many arguments."""
@@ -187,6 +192,12 @@ class _Text:
         else:
             self.scope[f"e_{guard}"] = expected
             self.miss_unless(f"alike(e_{guard}, {guard})")
+
+
+def _dtypes(graph: Graph) -> set[np.dtype[Any]]:
+    """The types of all values in a graph, and of the constants that these are computed from."""
+    scalars = (a for n in graph.nodes for a in n.args or () if isinstance(a, np.generic))
+    return {n.dtype for n in graph.nodes} | {a.dtype for a in scalars}
 
 
 def _keys_as_text(names: Sequence[Any]) -> list[str] | None:

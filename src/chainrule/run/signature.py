@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,13 @@ import numpy as np
 from chainrule.core.containers import Structure, flatten
 from chainrule.errors import ArgumentError
 from chainrule.record.variable import Variable
-from chainrule.run.direct import DYNAMIC, NUMPY
+from chainrule.run.direct import DYNAMIC, NUMPY, WIDE
 
-WIDE = (np.dtype(np.float64), np.dtype(np.complex128))
 PYTHON = (float, complex)
+# Constants without a hash, as what tells two of them apart; a set is iterated in its own order.
+UNHASHED: dict[type, Callable[[Any], Any]] = {
+    slice: lambda s: (s.start, s.stop, s.step), set: tuple, bytearray: bytes,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,15 +60,18 @@ def signature_of(
     fixed = fixed or mixed
     # A dict filled in another order is iterated in another order.
     order = tuple(e.filled for e in structure.entries if e is not None and e.filled)
-    floats = weak is not None and any(type(v) in PYTHON for v in values)
+    floats = any(type(v) in PYTHON for v in values)
     empty = Signature(structure, order, (), tuple(kwargs), weak, fixed, floats)
     leaves: list[np.ndarray] = []
     static: list[Any] = []
-    for value in empty.promoted(values):
+    for given, value in zip(values, empty.promoted(values), strict=True):
         if isinstance(value, DYNAMIC) and not (fixed and type(value) is float):
             array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
             leaves.append(array)
-            static.append((array.shape, array.dtype))
+            # Beside an array of the function's own Python's float widens less than a float64.
+            static.append((array.shape, type(given) if type(given) in PYTHON else array.dtype))
+        elif type(value) in UNHASHED:
+            static.append((type(value), UNHASHED[type(value)](value)))
         else:
             static.append((type(value), value.hex() if type(value) is float else value))
     signature = Signature(structure, order, tuple(static), tuple(kwargs), weak, fixed, floats)

@@ -46,7 +46,9 @@ class Variant:
         self.recording = recording
         self.outside = outside  # what was read beside the arguments
         self.fixed = signature.fixed
-        self.scope: dict[str, Any] = {"left": options.verifier.wait}
+        self.wait = options.verifier.wait
+        self.scope: dict[str, Any] = {"left": self.wait}
+        self.checks = 0  # calls that were compared with plain Python
         graph, self.guards = without_counts(recording.graph, recording.guards)
         nodes = [g.node for g in self.guards]
         self.optimised = optimised(graph, nodes, recording.constants, options.reassociate)
@@ -77,6 +79,11 @@ class Variant:
             if not alike(expected, output):
                 return MISS
         return self._finished(outputs)
+
+    @property
+    def used(self) -> bool:
+        """Whether it has served a call since the first."""
+        return self.checks > 0 or bool(self.scope["left"] != self.wait)
 
     def outside_changed(self) -> bool:
         return self.outside.changed() is not None

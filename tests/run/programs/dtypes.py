@@ -194,3 +194,19 @@ def float32_loop(x):
 def float32_softmax(x):
     e = np.exp(x - x.max())
     return e / e.sum()
+
+
+# One number as Python's and as NumPy's: beside a narrower one of the function's own they differ.
+functions(
+    [2.5, np.float64(2.5), np.array(2.5), 2.5],
+    grad=False,
+    float_beside_a_float32_of_its_own=lambda t: t + np.float32(1),
+    float_beside_an_array_of_its_own=lambda t: np.ones(2, np.float32) * t,
+    float_beside_a_float16_of_its_own=lambda t: (t * np.float16(3), t * 2),
+)
+functions(
+    [(np.float32(2), 3.0), (2.0, np.float32(3)), (np.float32(2), np.float32(3)), (2.0, 3.0)],
+    grad=False,
+    root_of_the_first=lambda a, b: np.sqrt(a) * b,
+    root_of_the_second=lambda a, b: a * np.sqrt(b),
+)

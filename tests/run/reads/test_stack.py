@@ -16,6 +16,7 @@ from chainrule.run.reads.stack import (
     INNER,
     MISSING,
     SLOTS,
+    function_id,
     instructions_of,
     is_readable,
     peek,
@@ -495,3 +496,16 @@ def test_depths_of_the_whole_standard_library_that_is_loaded():
                     assert -1 <= i.top - first < value.__code__.co_stacksize, (value, i)
                 seen += 1
     assert seen > 500
+
+
+def test_the_function_that_a_frame_is_a_call_of():
+    class Base:
+        def __init__(self):
+            self.id = function_id(sys._getframe())
+
+    def generator():
+        yield function_id(sys._getframe())
+
+    assert Base().id == id(Base.__init__)
+    assert list(generator()) == [id(generator)]
+    assert (lambda: function_id(sys._getframe()))() != id(generator)

@@ -20,7 +20,6 @@ from chainrule.run.reads.lookup import isa
 def _getattr(reads: Reads, frame: FrameType, args: list[Any]) -> None:
     if type(args[0]) is Variable:
         asked_of_type(reads, frame, hasattr, args[:2])
-        return
     reads.attribute(frame, args[0], args[1])
 
 

@@ -59,7 +59,10 @@ class Attributes(Log):
     def attribute(self, frame: FrameType, owner: Any, name: str) -> None:
         """owner.name is about to be read."""
         cls = type(owner)
-        if cls is Variable or not isa(name, str):
+        if not isa(name, str):
+            return
+        if cls is Variable:
+            self.variable_attribute(frame, owner, name)
             return
         if issubclass(cls, np.ndarray) and (cls is np.ndarray or hasattr(np.ndarray, name)):
             self.array_attribute(owner, name)
@@ -143,6 +146,7 @@ class Attributes(Log):
             if name in own_names(base):
                 self.class_item(base, name, base, own_names(base)[name])
                 return
+            self.absent_from(base, name)
 
     # ---- instances -------------------------------------------------------------------------------
 
@@ -192,7 +196,14 @@ class Attributes(Log):
             words = f"attribute `{name}` of a {name_of(type(owner))}"
             self.bind(read, owner, get, value, words, ("raw", name))
 
-    # ---- arrays ----------------------------------------------------------------------------------
+    # ---- Variables and arrays --------------------------------------------------------------------
+
+    def variable_attribute(self, frame: FrameType, owner: Variable, name: str) -> None:
+        """What is recorded of a Variable is no read; what `backward()` has left on it is one."""
+        if name == "grad" and owner.is_leaf:
+            self.bind(read, owner, attrgetter(name), owner.grad, "the gradient of a Variable", name)
+        elif name == "zero_grad" and owner.is_leaf:
+            self.stop(frame, "forgets the gradient of a Variable")
 
     def array_attribute(self, array: np.ndarray, name: str) -> None:
         if name in LAYOUT and self.holds(array):

@@ -12,14 +12,11 @@ import weakref
 from collections.abc import Callable, Sequence
 from types import (
     BuiltinFunctionType,
-    ClassMethodDescriptorType,
     FrameType,
     FunctionType,
-    MethodDescriptorType,
     MethodType,
     MethodWrapperType,
     ModuleType,
-    WrapperDescriptorType,
 )
 from typing import Any
 
@@ -30,7 +27,15 @@ from chainrule.record.variable import Variable
 from chainrule.run.bindings import read
 from chainrule.run.reads.asking import SPECIAL, asked_of_type
 from chainrule.run.reads.contents import Reads
-from chainrule.run.reads.lookup import found_in, is_iterator, isa, label_of
+from chainrule.run.reads.handed import is_opaque
+from chainrule.run.reads.lookup import (
+    DESCRIPTORS,
+    found_in,
+    is_iterator,
+    is_pure,
+    isa,
+    label_of,
+)
 from chainrule.run.reads.methods import (
     PURE_TYPES,
     RANDOM,
@@ -43,21 +48,11 @@ from chainrule.run.reads.methods import (
 from chainrule.run.reads.numpy_calls import SETTINGS, numpy_call
 from chainrule.run.reads.origin import Origin, named_module_of, origin_of_class, origin_of_module
 
-DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
 DISPATCHER = type(np.sum)  # most of NumPy's functions
 BUILTIN = (BuiltinFunctionType, MethodWrapperType)
-PURE_MODULES = frozenset(
-    ("math", "cmath", "_operator", "itertools", "_functools", "_collections", "_struct", "_bisect",
-     "_heapq", "_abc", "_sre", "_json", "_weakref", "_statistics", "_datetime", "binascii", "zlib",
-     "unicodedata", "_string", "_typing", "_stat", "_csv")
-)  # fmt: skip
 # These go through the items of their arguments, and read none of the numbers in them.
 GOES_THROUGH = frozenset(
     (list, tuple, dict, set, frozenset, zip, enumerate, reversed, map, filter, callable)
-)
-# Of the builtins, these depend on more than their arguments.
-IMPURE = frozenset(
-    ("open", "input", "exec", "eval", "compile", "__import__", "breakpoint", "dir", "id")
 )
 # Functions that change their first argument.
 CHANGES_FIRST = frozenset(
@@ -152,10 +147,9 @@ def builtin_call(
             numpy_call(reads, frame, f, args, keywords)
     elif name in CHANGES_FIRST and args and reads.is_outside(args[0]):
         reads.stop(frame, f"changes a {type(args[0]).__name__} from outside by {name}()")
-    elif (module == "builtins" and name not in IMPURE) or module in PURE_MODULES:
-        take = reads.taken if f in GOES_THROUGH else reads.whole
+    elif is_pure(module, name):
         for arg in args:
-            take(arg, frame)
+            reads.whole(arg, frame)
     else:
         reads.stop(frame, f"calls {module}.{name}, which depends on more than its arguments")
 
@@ -182,7 +176,9 @@ def class_call(reads: Reads, frame: FrameType, f: type, args: list[Any]) -> None
         reads.stop(
             frame, f"makes a {module}.{f.__name__}, which depends on more than its arguments"
         )
-    take = reads.taken if f in GOES_THROUGH or module == "itertools" else reads.whole
+    through = f in GOES_THROUGH or module == "itertools"
+    reading = any(arg is None or is_opaque(arg) for arg in args)  # None: `filter` asks for truths
+    take = reads.taken if through and not reading else reads.whole
     for arg in args:
         if id(arg) in reads.outside and is_iterator(arg):
             reads.stop(frame, "takes from an iterator from outside")

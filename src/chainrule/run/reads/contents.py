@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from operator import itemgetter
-from types import FrameType, FunctionType, ModuleType
+from types import FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,8 @@ from chainrule.run.bindings import (
     value_of,
 )
 from chainrule.run.reads.attributes import Attributes
+from chainrule.run.reads.handed import CALLABLES, handed_on
 from chainrule.run.reads.lookup import (
-    BUILTIN_METHODS,
-    CHANGING,
     CONTAINERS,
     IMMUTABLE_MODULES,
     KNOWN,
@@ -151,8 +150,8 @@ class Reads(Attributes):
             held = pending.pop()
             cls = type(held)
             self.specials(cls)
-            if isa(held, BUILTIN_METHODS):
-                self.handed_on(held, frame)
+            if isa(held, CALLABLES):
+                pending += _unseen(handed_on(self, frame, held), seen)
             elif isa(held, np.ndarray):
                 if numbers or held.dtype == object:
                     self.array(held)
@@ -185,18 +184,13 @@ class Reads(Attributes):
         elif isa(held, np.void):
             self.bind(value_of, held, np.void.tobytes, held.tobytes(), words)
         else:
-            self.handed_on(held, frame)
+            self.object_handed_on(held, frame)
 
-    def handed_on(self, held: Any, frame: FrameType | None) -> None:
+    def object_handed_on(self, held: Any, frame: FrameType | None) -> None:
         """An object from outside is handed to code that is not watched."""
         cls = type(held)
         module = named(cls)[0]
-        if isa(held, BUILTIN_METHODS):
-            owner = held.__self__
-            changes = held.__name__ in CHANGING and not isa(owner, ModuleType)
-            if changes and id(owner) in self.outside:
-                self.stop(frame, f"changes a {name_of(type(owner))} from outside")
-        elif type(held) is FunctionType and not is_ours(held):
+        if type(held) is FunctionType and not is_ours(held):
             self.function(held)  # which is perhaps called there
         elif isa(held, KNOWN) or module in IMMUTABLE_MODULES or module.startswith("chainrule"):
             return

@@ -16,7 +16,15 @@ from chainrule.run.reads.contents import Reads
 from chainrule.run.reads.hook import Handler, Table
 from chainrule.run.reads.lookup import NOTHING_INSIDE, found_in, is_iterator, isa
 from chainrule.run.reads.origin import Origin, is_below, is_sealed, origin_of_class, watched
-from chainrule.run.reads.stack import MISSING, Instruction, Slots, instructions_of, peek, slot_names
+from chainrule.run.reads.stack import (
+    MISSING,
+    Instruction,
+    Slots,
+    function_id,
+    instructions_of,
+    peek,
+    slot_names,
+)
 
 SELF_AFTER = sys.version_info >= (3, 13)  # of a call: the callable, then self; before, self or NULL
 Maker = Callable[[Reads, Instruction, CodeType], Handler | None]
@@ -81,6 +89,9 @@ class Watcher:
                 base, raw = found_in(cls, code.co_name)
                 if base is not None:
                     reads.class_item(cls, code.co_name, base, raw)
+        function = reads.outside.get(function_id(frame) or 0)
+        if type(function) is FunctionType:  # called by an instruction or not, as `__init__` is
+            reads.function(function)
 
 
 def _global(reads: Reads, i: Instruction, code: CodeType) -> Handler:
@@ -130,9 +141,7 @@ def _attribute(reads: Reads, i: Instruction, code: CodeType) -> Handler:
     top, name = i.top, i.argument
 
     def before(frame: FrameType, slots: Slots) -> None:
-        owner = slots[top]
-        if type(owner) is not Variable:
-            reads.attribute(frame, owner, name)
+        reads.attribute(frame, slots[top], name)
 
     return before
 

@@ -8,12 +8,15 @@ from itertools import chain
 from operator import attrgetter
 from types import (
     BuiltinFunctionType,
+    ClassMethodDescriptorType,
     CodeType,
     FunctionType,
     MappingProxyType,
+    MethodDescriptorType,
     MethodType,
     MethodWrapperType,
     ModuleType,
+    WrapperDescriptorType,
 )
 from typing import Any
 
@@ -49,6 +52,16 @@ CHANGING = frozenset(
      "__setitem__", "__delitem__", "__setattr__", "__delattr__", "__iadd__", "__ior__", "__imul__",
      "fromlist", "release", "cast", "subtract", "send", "throw", "close", "__next__")
 )  # fmt: skip
+PURE_MODULES = frozenset(
+    ("math", "cmath", "_operator", "itertools", "_functools", "_collections", "_struct", "_bisect",
+     "_heapq", "_abc", "_sre", "_json", "_weakref", "_statistics", "_datetime", "binascii", "zlib",
+     "unicodedata", "_string", "_typing", "_stat", "_csv")
+)  # fmt: skip
+# Of the builtins, these depend on more than their arguments.
+IMPURE = frozenset(
+    ("open", "input", "exec", "eval", "compile", "__import__", "breakpoint", "dir", "id")
+)
+DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
 TRANSPARENT = frozenset(
     (("builtins", "code"), ("builtins", "property"), ("builtins", "type"), ("functools", "partial"),
      ("builtins", "builtin_function_or_method"), ("builtins", "mappingproxy"), ("builtins", "cell"))
@@ -58,6 +71,11 @@ TRANSPARENT = frozenset(
 def isa(value: Any, kinds: Any) -> bool:
     """Whether an object is one of these by its type: `isinstance` may run code of the user's."""
     return issubclass(type(value), kinds)
+
+
+def is_pure(module: str, name: str) -> bool:
+    """Whether a function written in C depends on nothing but its arguments."""
+    return (module == "builtins" and name not in IMPURE) or module in PURE_MODULES
 
 
 def named(cls: type) -> tuple[str, str]:

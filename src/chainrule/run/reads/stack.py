@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple, TypeAlias
 
 INNER, SLOTS = 24, 72  # of PyFrameObject.f_frame; of _PyInterpreterFrame.localsplus
+FUNCTION = 16 if sys.version_info >= (3, 12) else 0  # of _PyInterpreterFrame.f_funcobj
 GENERATORS = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 
 
@@ -103,10 +104,20 @@ def slot_names(code: CodeType) -> tuple[str, ...]:
 Slots: TypeAlias = "ctypes.Array[Any]"  # reading an empty one raises ValueError
 
 
-def slots_of(frame: FrameType) -> Slots:
-    """The slots of a running frame: its variables, then its stack, each read when asked for."""
+def _inner_of(frame: FrameType) -> int:
     inner = ctypes.c_void_p.from_address(id(frame) + INNER).value
     assert inner is not None
+    return inner
+
+
+def function_id(frame: FrameType) -> int | None:
+    """The id of the function that a running frame is a call of."""
+    return ctypes.c_void_p.from_address(_inner_of(frame) + FUNCTION).value
+
+
+def slots_of(frame: FrameType) -> Slots:
+    """The slots of a running frame: its variables, then its stack, each read when asked for."""
+    inner = _inner_of(frame)
     count = len(slot_names(frame.f_code)) + frame.f_code.co_stacksize
     return (ctypes.py_object * count).from_address(inner + SLOTS)
 
@@ -130,7 +141,9 @@ def is_readable() -> bool:
 
     def probe(first: Any, second: Any = None) -> bool:
         third = [first]
-        slots = slots_of(sys._getframe())
-        return slots[0] is first and slots[1] is second and slots[2] is third
+        frame = sys._getframe()
+        slots = slots_of(frame)
+        held = slots[0] is first and slots[1] is second and slots[2] is third
+        return held and function_id(frame) == id(probe)
 
     return probe(value, [value])
