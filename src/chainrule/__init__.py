@@ -83,12 +83,15 @@ __all__ = [
     "Variable",
     "ViewWriteError",
     "check_grads",
+    "checkpoint",
     "compile",
+    "cond",
     "conditioning",
     "debug",
     "diff_runs",
     "explain",
     "find_nonfinite",
+    "fori_loop",
     "grad",
     "hessian",
     "hvp",
@@ -96,6 +99,7 @@ __all__ = [
     "jvp",
     "key",
     "learn",
+    "scan",
     "set_threads",
     "stop_gradient",
     "topological_sort",
@@ -104,6 +108,7 @@ __all__ = [
     "value_and_grad",
     "variable",
     "vjp",
+    "while_loop",
 ]
 
 
@@ -111,13 +116,18 @@ LAZY = {  # imported when first asked for
     "Explanation": "chainrule.explain.explanation",
     "Live": "chainrule.view.live",
     "check_grads": "chainrule.explain.check",
+    "checkpoint": "chainrule.diff.checkpoint",
     "compile": "chainrule.run.compiled",
+    "cond": "chainrule.diff.scan",
     "conditioning": "chainrule.explain.conditioning",
     "debug": "chainrule.explain.debug",
     "diff_runs": "chainrule.explain.compare",
     "find_nonfinite": "chainrule.explain.nonfinite",
+    "fori_loop": "chainrule.diff.scan",
     "key": "chainrule.ops.random",
+    "scan": "chainrule.diff.scan",
     "set_threads": "chainrule.run.threads",
+    "while_loop": "chainrule.diff.scan",
 }
 
 
