@@ -24,9 +24,9 @@ from chainrule.core.graph import Graph
 from chainrule.core.masked import concrete
 from chainrule.core.node import Leaf, Node
 from chainrule.core.order import dfs_order
-from chainrule.core.replay import evaluated
+from chainrule.core.replay import computed
 from chainrule.core.spec import Spec
-from chainrule.errors import DetachError, GraphError
+from chainrule.errors import ChainruleError, DetachError, GraphError
 
 # Where the result goes, what is computed, of what, and which places nobody reads afterwards.
 Step = tuple[int, Node, list[int], list[int]]
@@ -214,7 +214,12 @@ def _needed(steps: Sequence[Step], outputs: Sequence[int]) -> set[int]:
 
 def _fill(values: list[Any], steps: Sequence[Step]) -> None:
     for at, node, read, dropped in steps:
-        values[at] = evaluated(node, [values[k] for k in read])
+        try:
+            values[at] = computed(node, [values[k] for k in read])
+        except Exception as error:
+            if node.line and not isinstance(error, ChainruleError):
+                error.args = (f"{error}\n  {node.line.shown()}", *error.args[1:])
+            raise
         for k in dropped:
             values[k] = None
 

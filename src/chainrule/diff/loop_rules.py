@@ -236,7 +236,7 @@ def _pullback(
 ) -> Derived:
     """The loop that goes backward, from the pullback of one iteration at this point."""
     one = _Pullback(body, wanted, seeded, masked)
-    made = recorded(one, one.values(point))
+    made = recorded(one, one.values(point), errors=False)
     places = _leaves(body, made, len(point))
     left = iter(made.graph.leaves[len(made.sources) + len(point) :])
     kept = [i for i in one.sums if i not in one.missing]
@@ -290,7 +290,7 @@ def _pushforward(body: Body, point: list[Any], moving: tuple[int, ...]) -> Deriv
             *(moved[k] for k in last),
         ]
 
-    made = recorded(tangents, values)
+    made = recorded(tangents, values, errors=False)
     places = _leaves(body, made, len(point))
     own = made.graph.leaves[len(made.sources) + len(point) :]
     for i, leaf in zip(starts, own, strict=True):

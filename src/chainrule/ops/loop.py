@@ -58,5 +58,6 @@ loop = rules(
     variadic=True,
     spec=loop_spec,
     samples=_samples,
+    lower=lambda b, *xs, body: b.loop(xs, body),
     doc="One recorded iteration, run `body.count` times: `cr.scan` and its like record it.",
 )

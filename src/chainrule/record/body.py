@@ -124,8 +124,11 @@ class Recorded:
     irregular: str
 
 
-def recorded(f: Callable[..., list[Any]], values: Sequence[Any]) -> Recorded:
-    """The call f(*Variables of these values), which returns a list of results."""
+def recorded(f: Callable[..., list[Any]], values: Sequence[Any], errors: bool = True) -> Recorded:
+    """The call f(*Variables of these values), which returns a list of results.
+
+    With `errors` what raises must not do so in another iteration, be its result used or not.
+    """
     trace = BodyTrace()
     given: list[Variable] = []
     for value in values:
@@ -138,7 +141,8 @@ def recorded(f: Callable[..., list[Any]], values: Sequence[Any]) -> Recorded:
         nodes = [trace.node_of(r) if isinstance(r, Variable) else _constant(r) for r in results]
     leaves = [*trace.values, *trace.leaves]
     graph = body_graph(leaves, nodes)
-    trace.keep_errors(graph)
+    if errors:
+        trace.keep_errors(graph)
     guards = list(trace.reads.values())
     for own in trace.leaves:
         own.live = False  # type: ignore[attr-defined]
