@@ -95,7 +95,9 @@ __all__ = [
     "Variable",
     "ViewWriteError",
     "check_grads",
+    "checkpoint",
     "compile",
+    "cond",
     "conditioning",
     "debug",
     "diag_hessian",
@@ -103,6 +105,7 @@ __all__ = [
     "diff_runs",
     "explain",
     "find_nonfinite",
+    "fori_loop",
     "grad",
     "hessian",
     "hvp",
@@ -111,6 +114,7 @@ __all__ = [
     "key",
     "learn",
     "per_example_grad",
+    "scan",
     "set_threads",
     "stop_gradient",
     "topological_sort",
@@ -121,6 +125,7 @@ __all__ = [
     "variable",
     "vjp",
     "vmap",
+    "while_loop",
 ]
 
 
@@ -131,13 +136,16 @@ LAZY = {  # where each name lives that is imported when first asked for
     "Live": "chainrule.view.live",
     "Run": "chainrule.diff.run",
     "check_grads": "chainrule.explain.check",
+    "checkpoint": "chainrule.diff.checkpoint",
     "compile": "chainrule.run.compiled",
+    "cond": "chainrule.diff.scan",
     "conditioning": "chainrule.explain.conditioning",
     "debug": "chainrule.explain.debug",
     "diag_hessian": "chainrule.diff.jacobian",
     "diag_jacobian": "chainrule.diff.jacobian",
     "diff_runs": "chainrule.explain.compare",
     "find_nonfinite": "chainrule.explain.nonfinite",
+    "fori_loop": "chainrule.diff.scan",
     "grad": "chainrule.diff.gradient",
     "hessian": "chainrule.diff.jacobian",
     "hvp": "chainrule.diff.jacobian",
@@ -145,6 +153,7 @@ LAZY = {  # where each name lives that is imported when first asked for
     "jvp": "chainrule.diff.gradient",
     "key": "chainrule.ops.random",
     "per_example_grad": "chainrule.diff.jacobian",
+    "scan": "chainrule.diff.scan",
     "set_threads": "chainrule.run.threads",
     "topological_sort": "chainrule.core.order",
     "trace": "chainrule.record.trace",
@@ -152,6 +161,7 @@ LAZY = {  # where each name lives that is imported when first asked for
     "value_and_jacobian": "chainrule.diff.jacobian",
     "vjp": "chainrule.diff.gradient",
     "vmap": "chainrule.diff.vmap",
+    "while_loop": "chainrule.diff.scan",
 }
 MODULES = ("learn", "tree")
 

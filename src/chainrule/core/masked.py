@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.lazy_method import lazy_method
+from chainrule.core.parts import Parts
 from chainrule.core.picked import shape_of
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -121,6 +122,8 @@ def within(value: Any, alive: Any) -> Any:
         return None
     if type(value) is Masked:
         return masked(value.value, value.alive & alive)
+    if type(value) is Parts:
+        return Parts([within(part, alive) for part in value.parts])
     if value.shape != alive.shape:  # one of them is constant along a broadcast axis
         shape = np.broadcast_shapes(value.shape, alive.shape)
         for known in (shape_of(value), shape_of(alive)):

@@ -11,7 +11,10 @@ OBJECT = np.dtype(object)
 
 
 class Parts:
-    """A tuple of adjoints, of shape () and dtype object as a node with several results is."""
+    """A tuple of adjoints, of shape () and dtype object as a node with several results is.
+
+    In `parts` they may be `Masked`; whoever unpacks it is given plain values.
+    """
 
     __slots__ = ("parts",)
     __array_ufunc__ = None
@@ -32,10 +35,14 @@ class Parts:
         return Parts([plus(a, b) for a, b in zip(self.parts, other.parts, strict=True)])
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.parts)
+        return map(_unmasked, self.parts)
 
     def __getitem__(self, index: int) -> Any:
-        return self.parts[index]
+        return _unmasked(self.parts[index])
 
     def __len__(self) -> int:
         return len(self.parts)
+
+
+def _unmasked(part: Any) -> Any:
+    return part.value if hasattr(part, "alive") else part

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.graph import Graph
+from chainrule.core.loop import Body
 from chainrule.core.node import NO_ATTRS, Node, StoredLine, make_leaf
 from chainrule.core.op import OPS
 from chainrule.core.rule import rule_for
@@ -27,22 +28,41 @@ from chainrule.errors import ChainruleError, SerialisationError
 
 VERSION = 1
 MAX_AXES = 64  # NumPy's own limit
+BODY = {"count": int, "carried": int, "rows": int, "backwards": bool, "saves": bool}
 
 
 def to_json(graph: Graph) -> str:
     """The graph as text; `Graph.from_json` reads it back."""
+    return json.dumps(_encode_graph(graph))
+
+
+def _encode_graph(graph: Graph) -> dict[str, Any]:
     index = graph.index
     nodes = [_encode_node(node, index) for node in graph.nodes]
-    return json.dumps(
-        {
-            "chainrule": VERSION,
-            "name": _printable(graph.name),
-            "nodes": nodes,
-            "leaves": [index[n] for n in graph.leaves],
-            "outputs": [index[n] for n in graph.outputs],
-            "captured": [[index[n], encode(v)] for n, v in graph.captured.items()],
-        }
-    )
+    return {
+        "chainrule": VERSION,
+        "name": _printable(graph.name),
+        "nodes": nodes,
+        "leaves": [index[n] for n in graph.leaves],
+        "outputs": [index[n] for n in graph.outputs],
+        "captured": [[index[n], encode(v)] for n, v in graph.captured.items()],
+    }
+
+
+def _encode_body(body: Body) -> dict[str, Any]:
+    held = {name: getattr(body, name) for name in BODY}
+    return {"graph": _encode_graph(body.graph), "reads": encode(body.reads), **held}
+
+
+def _decode_body(held: Any) -> Body:
+    numbers = {name: _typed(held[name], kind) for name, kind in BODY.items()}
+    graph = verify(_decode_graph(held["graph"]))
+    reads = _typed(decode(held["reads"]), tuple)
+    body = Body(graph, reads=reads, **numbers)
+    counts = body.count, body.carried, body.rows, body.fixed
+    if min(counts) < 0 or graph.captured or body.carried + len(reads) > len(graph.outputs):
+        raise SerialisationError("the inputs and outputs of a loop are not those of its body")
+    return body
 
 
 def _encode_node(node: Node, index: dict[Node, int]) -> dict[str, Any]:
@@ -88,6 +108,7 @@ def encode(value: Any) -> Any:
         return {"tuple" if isinstance(value, tuple) else "list": [encode(v) for v in value]}
     named: dict[type, Callable[[Any], Any]] = {
         complex: lambda v: {"complex": [repr(v.real), repr(v.imag)]},
+        Body: lambda v: {"body": _encode_body(v)},
         slice: lambda v: {"slice": [encode(v.start), encode(v.stop), encode(v.step)]},
         Slot: lambda v: {"slot": v.k},
         type(Ellipsis): lambda v: {"ellipsis": True},
@@ -116,6 +137,7 @@ def decode(text: Any) -> Any:
         "complex": lambda h: complex(float(h[0]), float(h[1])),
         "tuple": lambda h: tuple(decode(v) for v in h),
         "list": lambda h: [decode(v) for v in h],
+        "body": _decode_body,
         "slice": lambda h: slice(*(decode(v) for v in h)),
         "slot": lambda h: Slot(_typed(h, int)),
         "ellipsis": lambda h: Ellipsis,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.loop import refuse_leaked
 from chainrule.core.masked import unmasked
 from chainrule.core.node import Leaf
 from chainrule.core.order import order_above
@@ -29,6 +30,7 @@ def backward(self: Variable, seed: Any = None) -> None:
         )
     start = seed_for(self, seed)
     order = order_above([self.node])
+    refuse_leaked(order)
     with np.errstate(all="ignore"):
         debug = current.get().debug
         try:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.containers import Structure, flatten
+from chainrule.core.loop import BodyLeaf, refuse_leaked
 from chainrule.core.masked import Masked, unmasked
 from chainrule.core.node import Leaf, Node, make_leaf
 from chainrule.core.order import dfs_order, order_above
@@ -86,7 +87,10 @@ class Call:
             self.order = dfs_order(nodes, lambda n: () if n in wrt else n.parents)
         else:
             self.order = order_above(nodes)
-        outside = any(isinstance(n, Leaf) and n.open and n not in wrt for n in self.order)
+        leaves = [n for n in self.order if n.rule is None]
+        outside = any(isinstance(n, Leaf) and n.open and n not in wrt for n in leaves)
+        if any(type(n) is BodyLeaf for n in leaves):
+            refuse_leaked(self.order)
         # A walk on arrays, unless something outside this call could still be differentiated.
         self.recorded = nested or outside or current.get().tracing is not None
         if self.recorded:

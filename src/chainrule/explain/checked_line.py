@@ -110,7 +110,12 @@ def edge_line(
             ts = [u if k == slot else None for k in range(len(node.rule.positions))]
             t = unmasked(node.rule.push(ts, bound))
             slopes["forward"] = (
-                [as_array(p) for p in t] if several else [np.broadcast_to(as_array(t), node.shape)]
+                [
+                    np.zeros(o.shape) if p is None else as_array(p)
+                    for p, o in zip(t, at(0.0), strict=True)
+                ]
+                if several
+                else [np.broadcast_to(as_array(t), node.shape)]
             )
         return slopes
 

@@ -8,11 +8,13 @@ interpreter.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.graph import Graph
+from chainrule.core.loop import Body
 from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
 from chainrule.core.spec import Shape
@@ -21,6 +23,7 @@ from chainrule.lower.values.array import TAPE, Array, Constant, NotLoweredError,
 from chainrule.lower.values.cuts import Cut, cuts, other_operand
 from chainrule.lower.values.indices import Indexing
 from chainrule.lower.values.value import KNOWN, Value, pointwise
+from chainrule.optimise.passes import optimised
 
 
 class Program:
@@ -41,7 +44,7 @@ class Program:
         The target is this machine if none is given.
         """
         self.graph, self.target = graph, target or host()
-        builder = Builder(exported)
+        builder = Builder(exported, triangular, self.target)
         known: dict[Node, Any] = {}
         self.inputs: list[Value] = []
         self.shapes: list[Shape] = []
@@ -70,11 +73,42 @@ class Program:
         return [array.value for array in self.results]
 
 
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """What a loop runs: the program of one iteration, whose last results are truths about it."""
+
+    program: Program
+    body: Body
+
+    @property
+    def results(self) -> list[tuple[Shape, Any]]:
+        """Shape and dtype of all that the loop gives: what is carried, stacks, and such truths.
+
+        A truth holds of the loop where it holds of an iteration.
+        """
+        count = len(self.body.graph.outputs)
+        return [
+            (
+                (self.body.count, *made.shape)
+                if self.body.carried <= i < count
+                else tuple(made.shape),
+                made.dtype,
+            )
+            for i, made in enumerate(self.program.results)
+        ]
+
+
 class Builder(Indexing):
     """Makes the values of one program."""
 
-    def __init__(self, exported: Callable[[str], bool] | None = None) -> None:
+    def __init__(
+        self,
+        exported: Callable[[str], bool] | None = None,
+        triangular: bool = True,
+        target: Target | None = None,
+    ) -> None:
         super().__init__(exported)
+        self.triangular, self.target = triangular, target
         self.fallbacks: list[tuple[Node, str]] = []
 
     def lowered(self, node: Node, known: dict[Node, Any]) -> Any:
@@ -139,6 +173,29 @@ class Builder(Indexing):
         # How the interpreter is called: shapes of the operands, constants in their places.
         call.params = OpCall(node, [a.shape if isinstance(a, Array) else Constant(a) for a in args])
         return call if node.dtype == object else Array(call, node.shape)
+
+    def loop(self, operands: tuple[Array, ...], body: Body) -> tuple[Array, ...]:
+        """The results of a loop, of which one iteration is a program of its own."""
+        better = optimised(body.graph, (), {})
+        one = Program(better.graph, better.constants, self.triangular, self.exported, self.target)
+        if one.fallbacks:
+            node, why = one.fallbacks[0]
+            raise NotLoweredError(f"{node.op.name} in its body: {why}")
+        specs = [leaf.spec for leaf in body.graph.leaves]
+        if any(d not in KNOWN for d in [s.dtype for s in specs] + [r.dtype for r in one.results]):
+            raise NotLoweredError("its body has a type that machine code does not have")
+        given = [self.astype(a, s.dtype) for a, s in zip(operands, specs, strict=True)]
+        args = tuple((a.value, pointwise(len(a.value.dims))) for a in given)
+        value = Value("loop", (), OBJECT, args, Loop(one, body))
+        value.name = "loop"
+        found = []
+        for i, (shape, dtype) in enumerate(value.params.results):
+            found.append(Array(Value("result", dims_of(shape), dtype, ((value, ()),), i), shape))
+        count = len(body.graph.outputs)
+        for truth in found[count : count + len(one.forbidden)]:
+            self.forbid(truth)
+        self.rare += found[count + len(one.forbidden) :]
+        return tuple(found[:count])
 
     def any_rare(self, found: Mapping[Value, Cut]) -> list[Array]:
         """Whether anything rare is met, if that can be: for which another program is there.

@@ -17,6 +17,7 @@ from chainrule.lower.code.entry import entry_function
 from chainrule.lower.code.kernel import kernel_function
 from chainrule.lower.code.lanes import Frame
 from chainrule.lower.code.lines import Code
+from chainrule.lower.code.loops import loop_function, room_bytes
 from chainrule.lower.code.products import CALLS, QUIET, product_function
 from chainrule.lower.code.routines import FACTORING, routine_function
 from chainrule.lower.code.scan import scan_function
@@ -29,6 +30,7 @@ from chainrule.lower.plan.fuse import (
     Called,
     Factored,
     Kernel,
+    Looped,
     Piece,
     Plan,
     Product,
@@ -87,18 +89,10 @@ class Module:
 
 def module_of(program: Program) -> Module:
     """Fuse, stream, plan memory, and write the code."""
-    plan = fused(program.outputs, program.target)
-    arrange(plan, cut_products(plan, program.cuts))
-    streamed(plan)
-    split(plan)
-    memory = planned(plan, program.inputs)
+    plan, memory = steps_of(program)
     module = Module(program, plan, memory, b"", [])
-    writer = _Writer(module)
-    for k, step in enumerate(plan.steps):
-        if isinstance(step, Called) and not isinstance(step, Taped):
-            writer.called(step)
-        else:
-            writer.step(k, step)
+    writer = _Writer(module, plan, memory)
+    writer.write()
     if not module.calls:
         inputs = [(shape, v.dtype) for shape, v in zip(program.shapes, program.inputs, strict=True)]
         outputs = [(r.shape, r.dtype) for r in program.results]
@@ -109,41 +103,65 @@ def module_of(program: Program) -> Module:
     return module
 
 
-class _Writer:
-    """Writes one step after the other, and the functions that call them."""
+def steps_of(program: Program) -> tuple[Plan, Memory]:
+    """The steps of a program, and where its values lie; loops have a plan of each iteration."""
+    plan = fused(program.outputs, program.target)
+    for step in plan.steps:
+        if isinstance(step, Looped):
+            inner, memory = steps_of(step.value.params.program)
+            step.hold(inner, memory, room_bytes(step, memory))
+    arrange(plan, cut_products(plan, program.cuts))
+    streamed(plan)
+    split(plan)
+    return plan, planned(plan, program.inputs)
 
-    def __init__(self, module: Module):
-        self.module = module
+
+class _Writer:
+    """Writes one step after the other, and the functions that call them.
+
+    The steps of a loop's body have a writer of their own, and names that begin with the loop's.
+    """
+
+    def __init__(self, module: Module, plan: Plan, memory: Memory, prefix: str = ""):
+        self.module, self.plan, self.memory, self.prefix = module, plan, memory, prefix
         self.codes: list[Code] = []
         self.parts: list[list[str]] = [[]]
+
+    def write(self) -> None:
+        for k, step in enumerate(self.plan.steps):
+            if isinstance(step, Called) and not isinstance(step, Taped):
+                self.called(step)
+            else:
+                self.step(k, step)
 
     def called(self, step: Called) -> None:
         self.module.calls.append(step)
         self.parts.append([])
         for a, _ in step.value.args:
             if a.kind == "constant" and a.size != 1:
-                self.module.memory.locate(a)  # so that it has a place in the table
+                self.memory.locate(a)  # so that it has a place in the table
 
     def step(self, k: int, step: Step) -> None:
-        plan = self.module.plan
+        plan, name, rest_name = self.plan, f"{self.prefix}step{k}", f"{self.prefix}rest{k}"
         region = next((r for r in plan.regions if r.first <= k <= r.last), None)
         if region is None:
-            self.codes.append(self._code(f"step{k}", step, None))
-            self.parts[-1].append(f"  call void @step{k}(ptr %table, ptr null, i64 0, i64 0)")
+            self.codes.append(self._code(name, step, None))
+            self.parts[-1].append(f"  call void @{name}(ptr %table, ptr null, i64 0, i64 0)")
             return
         rest = region.rows % region.tile
         if rest:
             resize(plan, region, rest)
-            self.codes.append(self._code(f"rest{k}", step, region))
+            self.codes.append(self._code(rest_name, step, region))
             resize(plan, region, region.tile)
-        self.codes.append(self._code(f"step{k}", step, region))
+        self.codes.append(self._code(name, step, region))
         if k == region.last:
-            self.codes.append(_chunk(region))
+            self.codes.append(_chunk(region, self.prefix))
             self.parts[-1] += self._chunks(region)
 
     def _chunks(self, region: Region) -> list[str]:
         """All chunks of a region, by this thread or by several."""
-        memory, at = self.module.memory, region.first
+        memory, at = self.memory, region.first
+        chunk = f"{self.prefix}chunk{at}"
         local = f"%local{at}"
         # Behind the arena every thread has some memory for itself.
         lines = [
@@ -151,13 +169,15 @@ class _Writer:
             f"  {local} = getelementptr i8, ptr %arena{at}, i64 {memory.arena}",
         ]
         if region.chunks == 1:
-            return [*lines, f"  call void @chunk{at}(ptr %table, ptr {local}, i64 0)"]
+            return [*lines, f"  call void @{chunk}(ptr %table, ptr {local}, i64 0)"]
         self.codes[-1].declares.add(PARALLEL)
-        given = f"ptr @chunk{at}, ptr %table, ptr {local}, i64 {memory.local}, i64 {region.chunks}"
+        given = f"ptr @{chunk}, ptr %table, ptr {local}, i64 {memory.local}, i64 {region.chunks}"
         return [*lines, f"  call void @cr_parallel({given})"]
 
     def _code(self, name: str, step: Step, region: Region | None) -> Code:
         nests = self.module.nests
+        if isinstance(step, Looped):
+            return self._loop(name, step)
         frame = self._frame(step, region)
         if isinstance(step, (Kernel, Piece)):
             target = frame.target
@@ -167,8 +187,16 @@ class _Writer:
             return kernel_function(name, nests[name], frame)
         return WRITERS[type(step)](name, step, frame)
 
+    def _loop(self, name: str, step: Looped) -> Code:
+        """The function of a loop, after all that it calls: then its constants are known."""
+        inner = _Writer(self.module, step.plan, step.memory, f"{name}.")
+        inner.write()
+        self.codes += inner.codes
+        self.codes.append(_in_turn(f"{name}.run", inner.parts[0]))
+        return loop_function(name, step, self._frame(step, None))
+
     def _frame(self, step: Step, region: Region | None) -> Frame:
-        locate, target = self.module.memory.locate, self.module.program.target
+        locate, target = self.memory.locate, self.module.program.target
         if region is None:
             return Frame(target, lambda v: (*locate(v), 0, 0))
         return Frame(
@@ -237,7 +265,15 @@ def _is_long(plan: Plan) -> bool:
     )
 
 
-def _chunk(region: Region) -> Code:
+def _in_turn(name: str, calls: list[str]) -> Code:
+    """A function of a table that makes these calls."""
+    code = Code()
+    code.lines = list(calls)
+    code.as_function(name, "ptr %table")
+    return code
+
+
+def _chunk(region: Region, prefix: str) -> Code:
     """The function of one chunk: its tiles in turn, and in the last the rows that fill none."""
     code, steps = Code(), range(region.first, region.last + 1)
     full = region.rows // region.tile * region.tile
@@ -250,7 +286,7 @@ def _chunk(region: Region) -> Code:
     code.lines.append("tile:")
     code.line("%row = phi i64 [ %first, %entry ], [ %next, %tile ]")
     for k in steps:
-        code.line(f"call void @step{k}({given}, i64 %row, i64 %chunk)")
+        code.line(f"call void @{prefix}step{k}({given}, i64 %row, i64 %chunk)")
     code.line(f"%next = add i64 %row, {region.tile}")
     code.line("%more = icmp slt i64 %next, %end")
     code.line("br i1 %more, label %tile, label %done")
@@ -259,10 +295,10 @@ def _chunk(region: Region) -> Code:
         code.line("br i1 %last, label %rest, label %return")
         code.lines.append("rest:")
         for k in steps:
-            code.line(f"call void @rest{k}({given}, i64 {full}, i64 %chunk)")
+            code.line(f"call void @{prefix}rest{k}({given}, i64 {full}, i64 %chunk)")
         code.line("br label %return")
         code.lines.append("return:")
-    code.as_function(f"chunk{region.first}", "ptr %table, ptr %local, i64 %chunk")
+    code.as_function(f"{prefix}chunk{region.first}", "ptr %table, ptr %local, i64 %chunk")
     return code
 
 

@@ -49,6 +49,7 @@ CATALOGUE = {
         "cho_solve cholesky inv solve solve_system solve_triangular tensorinv tensorsolve "
         "triangular_solve"
     ),
+    "loop": "loop",
     "matrix_functions": "expm logm matrix_power solve_sylvester sqrtm",
     "nans": "nancumprod nancumsum nanmean nanprod nanstd nansum nanvar",
     "norms": "cond euclidean_norm matrix_norm norm power_norm unit_vector vector_norm",

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core import depends
 from chainrule.core.depends import EVERY
-from chainrule.core.op import sample
+from chainrule.core.op import Rules, sample
 from chainrule.core.parts import Parts
 from chainrule.core.picked import LANES
 from chainrule.core.spec import Spec
@@ -142,8 +143,9 @@ def _item_spec(x: tuple[Spec, ...], index: int, count: int) -> Spec:
 item = rules(
     "item",
     lambda x, index, count: x[index],
-    reverse=(_pull_item,),
-    push=(lambda t, index: t[index],),
+    # Elementwise: dead lanes of a result are dead lanes of that part.
+    derivative=Rules((_pull_item,), (lambda t, index: t[index],)),
+    depends=depends.LANES,
     samples=list,
     spec=_item_spec,
     doc="One result of an op that has several.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from chainrule.core.graph import Graph
 from chainrule.core.node import Node
@@ -12,6 +13,7 @@ from chainrule.optimise.algebra import ALGEBRA
 from chainrule.optimise.choices import CHOICES
 from chainrule.optimise.fold import FOLD
 from chainrule.optimise.layout import LAYOUT
+from chainrule.optimise.loops import without_unread
 from chainrule.optimise.masked import with_outputs
 from chainrule.optimise.pieces import PIECES
 from chainrule.optimise.products import PRODUCTS
@@ -33,6 +35,7 @@ def optimised(
     """
     rewrites = EVERY if reassociate else EXACT
     swept = Sweep(with_outputs(graph, extra), constants, rewrites, key_of).run()
+    swept = replace(swept, graph=without_unread(swept.graph))
     if os.environ.get("CHAINRULE_VERIFY"):
         verify(swept.graph)
     return swept

@@ -34,7 +34,7 @@ class Read:
 class LaneTrace(GuardedTrace):
     """A trace of one lane.  It knows its own nodes: those of a trace around it are captured."""
 
-    within = True
+    nested = True
 
     def __init__(self, pure: bool = False) -> None:
         """`pure`: no array is changed while it is recorded."""

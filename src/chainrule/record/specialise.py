@@ -16,6 +16,7 @@ import numpy as np
 
 from chainrule.core.containers import Structure
 from chainrule.core.graph import Graph, inputs_of
+from chainrule.core.loop import Body
 from chainrule.core.masked import Masked
 from chainrule.core.node import Node, make_leaf
 from chainrule.core.op import OPS, Op
@@ -293,6 +294,11 @@ def same_recording(a: Recording, b: Recording) -> bool:
     return constants and [twin.get(g.node) for g in a.guards] == [g.node for g in b.guards]
 
 
+def alike_graphs(graph: Graph, other: Graph) -> bool:
+    """Whether two graphs do the same, node by node."""
+    return _twins(graph, other) is not None
+
+
 def _twins(graph: Graph, other: Graph) -> dict[Node, Node] | None:
     """Node by node the same of two recordings; None where they are not alike."""
     if len(graph) != len(other):
@@ -320,6 +326,8 @@ def _alike(a: Node, b: Node, twin: dict[Node, Node]) -> bool:
 
 
 def _equal(x: Any, y: Any) -> bool:
+    if isinstance(x, Body) and isinstance(y, Body):
+        return x.form == y.form and alike_graphs(x.graph, y.graph)
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
         inexact = getattr(x, "dtype", np.dtype(int)).kind in "fc"
         return bool(np.array_equal(x, y, equal_nan=inexact))

@@ -11,6 +11,7 @@ import numpy as np
 
 from chainrule.core.containers import Structure, flatten
 from chainrule.core.graph import Graph, inputs_of
+from chainrule.core.loop import refuse_leaked
 from chainrule.core.node import Node, make_leaf
 from chainrule.core.op import Op
 from chainrule.core.order import dfs_order
@@ -35,9 +36,9 @@ class Trace:
     """
 
     inside = True  # as in a differentiated function, what would lose a gradient is refused
+    nested = False  # whether it records a part of what another trace records
     guarded = False  # whether what Python code reads is checked again when the graph runs
     merges = False  # whether it has branches of a vmap, in whatever order they were met
-    within = False  # whether nodes of another trace may be met, which are not ours
     sweeps = False  # whether the gradient of a large scalar graph may be one node
 
     def __init__(self, keep: bool = False):
@@ -133,6 +134,7 @@ class Trace:
         """The graph of what was recorded that leads to these nodes."""
         first = self.leaves | self.values
         rest = [n for n in dfs_order(outputs, inputs_of) if n not in first]
+        refuse_leaked(rest)
         return Graph(
             nodes=(*first, *rest),
             leaves=tuple(self.leaves),

@@ -9,7 +9,7 @@ from chainrule.core.text import graph_text
 from chainrule.lower.code.products import operands_of
 from chainrule.lower.module import Module
 from chainrule.lower.plan.cost import flops, moved
-from chainrule.lower.plan.fuse import Called, Factored, Piece, Product, Scan, Scatter, Taped
+from chainrule.lower.plan.fuse import Called, Factored, Looped, Piece, Product, Scan, Scatter, Taped
 from chainrule.lower.plan.loops import Nest
 from chainrule.lower.plan.memory import reads_and_writes
 from chainrule.lower.plan.stream import Region
@@ -95,9 +95,35 @@ def _optimised_text(variant: Variant) -> str:
 
 
 def step_text(module: Module, k: int) -> str:
-    """Step k of a program in a line."""
-    step, nest = module.plan.steps[k], module.nests.get(f"step{k}")
-    head = f"  step {k}".ljust(12)
+    """Step k of a program in a line; of a loop also the steps of an iteration."""
+    step, name = module.plan.steps[k], f"step{k}"
+    if not isinstance(step, Looped):
+        return _step_text(module, step, name, f"  step {k}".ljust(12))
+    lines: list[str] = []
+    pending: list[tuple[Any, str, str]] = [(step, name, f"  step {k}".ljust(12))]
+    while pending:
+        at, name, head = pending.pop()
+        if not isinstance(at, Looped):
+            lines.append(_step_text(module, at, name, head))
+            continue
+        body, rows = at.value.params.body, at.memory
+        way = ", backwards" if body.backwards else ""
+        lines.append(
+            f"{head}loop of {len(at.plan.steps)} steps × {body.count:,}{way}: carries "
+            f"{body.carried}, stacks {len(body.graph.outputs) - body.carried}, "
+            f"{_amount(rows.arena)}B for an iteration"
+        )
+        pad = " " * (len(head) - len(head.lstrip()) + 2)
+        inner = [
+            (s, f"{name}.step{j}", f"{pad}step {j}".ljust(len(pad) + 10))
+            for j, s in enumerate(at.plan.steps)
+        ]
+        pending += reversed(inner)
+    return "\n".join(lines)
+
+
+def _step_text(module: Module, step: Any, name: str, head: str) -> str:
+    nest = module.nests.get(name)
     if isinstance(step, Called):
         if isinstance(step, Taped):
             return f"{head}{tape_summary(step.tape)}"

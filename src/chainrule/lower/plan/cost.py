@@ -5,7 +5,17 @@ from __future__ import annotations
 from math import prod
 
 from chainrule.lower.maths import FUNCTIONS
-from chainrule.lower.plan.fuse import Called, Factored, Kernel, Product, Scan, Scatter, Step, Taped
+from chainrule.lower.plan.fuse import (
+    Called,
+    Factored,
+    Kernel,
+    Looped,
+    Product,
+    Scan,
+    Scatter,
+    Step,
+    Taped,
+)
 from chainrule.lower.plan.memory import reads_and_writes
 from chainrule.lower.tape.tape import Tape
 from chainrule.lower.target import Target
@@ -27,6 +37,8 @@ def flops(step: Step) -> int:
         return int(step.value.params.batch * step.value.params.flops)
     if isinstance(step, Kernel):
         return prod(step.dims) * sum(map(_operations, step.body))
+    if isinstance(step, Looped):
+        return step.value.params.body.count * sum(map(flops, step.plan.steps))
     return _tape_flops(step.tape) if isinstance(step, Taped) else 0
 
 
@@ -45,6 +57,8 @@ def calling(step: Step, target: Target) -> float:
 
 def duration(step: Step, target: Target) -> float:
     """How long a step takes one core."""
+    if isinstance(step, Looped):
+        return step.value.params.body.count * sum(duration(s, target) for s in step.plan.steps)
     return target.seconds(flops(step), moved(step)) + calling(step, target)
 
 

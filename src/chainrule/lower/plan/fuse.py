@@ -19,7 +19,16 @@ from chainrule.lower.tape.tape import Tape
 from chainrule.lower.target import Target
 from chainrule.lower.values.array import TAPE, Move, OpCall
 from chainrule.lower.values.cuts import Box
-from chainrule.lower.values.value import DOUBLE, KNOWN, Access, Value, ordered, pointwise, root
+from chainrule.lower.values.value import (
+    BOOL,
+    DOUBLE,
+    KNOWN,
+    Access,
+    Value,
+    ordered,
+    pointwise,
+    root,
+)
 
 MAX_KERNEL_VALUES = 400  # values of one kernel: a longer one has too few registers
 CHEAP = frozenset({
@@ -115,6 +124,32 @@ class Factored:
 
 
 @dataclass(eq=False)
+class Looped:
+    """A loop, of which an iteration has a plan and a memory of its own, which lie in `room`."""
+
+    value: Value
+    plan: Plan = field(init=False)
+    memory: Any = field(init=False)
+    results: list[Value] = field(init=False)
+    room: Value = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.results = [
+            Value("result", tuple(n for n in shape if n != 1), dtype, ((self.value, ()),), i)
+            for i, (shape, dtype) in enumerate(self.value.params.results)
+        ]
+
+    def hold(self, plan: Plan, memory: Any, nbytes: int) -> None:
+        """Take the plan of an iteration, and the bytes that it and what is carried need."""
+        self.plan, self.memory = plan, memory
+        self.room = Value("result", (nbytes,), BOOL, ((self.value, ()),))
+
+    def gives(self, result: Value) -> None:
+        """Note what is read of it."""
+        self.results[result.params] = result
+
+
+@dataclass(eq=False)
 class Called:
     """An op that the interpreter computes; `results` are the arrays it gives."""
 
@@ -146,8 +181,12 @@ def _called(value: Value) -> Called:
 
 
 ALONE: dict[str, Callable[[Value], Scatter | Scan]] = {"scatter": Scatter, "scan": Scan}
-SEVERAL: dict[str, Callable[[Value], Called | Factored]] = {"call": _called, "routine": Factored}
-Step = Kernel | Product | Scatter | Scan | Factored | Called | Piece
+SEVERAL: dict[str, Callable[[Value], Called | Factored | Looped]] = {
+    "call": _called,
+    "routine": Factored,
+    "loop": Looped,
+}
+Step = Kernel | Product | Scatter | Scan | Factored | Called | Looped | Piece
 
 
 @dataclass(eq=False)
@@ -196,7 +235,7 @@ class _Planner:
         self.steps: list[Step] = []
         self.at: dict[Value, int] = {}  # the step that computes it; -1 where it is given
         self.by_dims: dict[tuple[int, ...], list[int]] = {}
-        self.calls: dict[Value, Called | Factored] = {}
+        self.calls: dict[Value, Called | Factored | Looped] = {}
 
     def place(self, v: Value) -> None:
         if v.kind in ("input", "constant"):

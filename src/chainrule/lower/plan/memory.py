@@ -13,6 +13,7 @@ from chainrule.lower.plan.fuse import (
     Called,
     Factored,
     Kernel,
+    Looped,
     Piece,
     Plan,
     Product,
@@ -157,6 +158,8 @@ def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:
         return [] if step.piece is None else [step.piece], [step.whole]
     if isinstance(step, Factored):
         return [a for a, _ in step.value.args], step.results
+    if isinstance(step, Looped):
+        return [a for a, _ in step.value.args], [*step.results, step.room]
     assert isinstance(step, Called)
     results = [*step.results] if step.value.dtype == object else [step.value]
     if isinstance(step, Taped):
@@ -185,7 +188,7 @@ class _Arena:
         self.top = 0
 
     def take(self, size: int) -> int:
-        size = _rounded(size)
+        size = rounded(size)
         for i, (offset, free_bytes) in enumerate(self.free):
             if free_bytes >= size:
                 if free_bytes == size:
@@ -201,7 +204,7 @@ class _Arena:
         return offset
 
     def give(self, offset: int, size: int) -> None:
-        self.free.append((offset, _rounded(size)))
+        self.free.append((offset, rounded(size)))
         self.free.sort()
         joined: list[tuple[int, int]] = []
         for start, free_bytes in self.free:
@@ -212,5 +215,5 @@ class _Arena:
         self.free = joined
 
 
-def _rounded(size: int) -> int:
+def rounded(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT

@@ -10,7 +10,8 @@ notation, and broadcasting is a matter of access.  The kinds:
     scan      each element made of the one before it along an axis
     routine   matrices factored or solved with, by LAPACK
     call      an op that the interpreter computes
-    result    one of several arrays that a routine or a call gives
+    loop      an iteration that is a program of its own, run many times
+    result    one of several arrays that a routine, a call or a loop gives
 
 A map reads each operand at an `Access`: per axis of the operand, which axis of the result it
 follows, from where, and how far apart.  Slices, transposes, broadcasting and sliding windows are
