@@ -96,6 +96,7 @@ __all__ = [
     "jvp",
     "key",
     "learn",
+    "scipy",
     "set_threads",
     "stop_gradient",
     "topological_sort",
@@ -123,8 +124,8 @@ LAZY = {  # imported when first asked for
 
 def __getattr__(name: str) -> Any:
     """Names imported late, and every op: `cr.exp`, `cr.softmax`, also under NumPy's name for it."""
-    if name == "learn":
-        return import_module("chainrule.learn")
+    if name in ("learn", "scipy"):
+        return import_module(f"chainrule.{name}")
     if name in LAZY:
         return getattr(import_module(LAZY[name]), name)
     if name in OPS:
