@@ -95,6 +95,7 @@ CATALOGUE = {
         "y1 yn yv"
     ),
     "special_beta": "beta_density betainc betainc_derivative betaincc",
+    "special_circular": "vonmises_by_kappa vonmises_cdf vonmises_quantile",
     "special_closed": (
         "binom cosm1 ellipeinc ellipkinc exp10 fresnel fresnel_c fresnel_s poch powm1 wrightomega"
     ),
