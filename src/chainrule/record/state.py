@@ -87,7 +87,7 @@ INTERNAL = tuple(
 )
 
 
-NOT_THE_USER = (*INTERNAL, "numpy.")
+NOT_THE_USER = (*INTERNAL, "numpy.", "scipy.")
 
 
 def user_frame(depth: int = 1, skip: tuple[str, ...] = INTERNAL) -> FrameType:

@@ -73,8 +73,10 @@ def run_ours(ours: Function, name: str, args: Iterable[Any], kwargs: Mapping[str
         with np.errstate(all="ignore"):
             return ours(*args, **kwargs)
     except ChainruleError as error:
-        if not getattr(error, "__notes__", None):
-            error.add_note(f"in {name} of chainrule")
+        shown = line_at(*line).shown()
+        if shown not in str(error):
+            what = "" if name in str(error) else f"{name}: "
+            error.args = (f"{what}{error}\n  {shown}", *error.args[1:])
         raise
     except np.linalg.LinAlgError as error:
         raise LinearAlgebraError(f"{name}: {error}\n  {line_at(*line).shown()}") from error
