@@ -123,7 +123,7 @@ def _bessel_derivative(name: str, sign: int, factor: float) -> Any:
     return function
 
 
-OURS = {
+OURS: dict[str, Any] = {
     "comb": comb,
     "factorial": factorial,
     "ivp": _bessel_derivative("iv", 1, 0.5),

@@ -29,7 +29,7 @@ expit, logit, log_expit = _op("expit"), _op("logit"), _op("log_expit")
 stdtr, stdtrit = _op("stdtr"), _op("stdtrit")
 
 
-def finite_if(condition: Any, value: Any, otherwise: float = np.inf) -> Any:
+def finite_if(condition: Any, value: Any, otherwise: Any = np.inf) -> Any:
     """A moment where it exists."""
     return np.where(condition, value, otherwise)
 

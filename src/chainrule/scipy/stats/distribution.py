@@ -89,7 +89,8 @@ def instead(mask: Any, value: Any, out: Any) -> Any:
 def parameters(dist: Any, law: Law, args: Sequence[Any], kwds: dict[str, Any]) -> Parameters:
     shapes, loc, scale = dist._parse_args(*args, **kwds)
     masks, safe = [], []
-    for check, value in (*((law.valid, s) for s in shapes), (np.greater, scale)):
+    checked: list[tuple[Any, Any]] = [*((law.valid, s) for s in shapes), (np.greater, scale)]
+    for check, value in checked:
         if is_plainly(value, 1):
             safe.append(value)
             continue

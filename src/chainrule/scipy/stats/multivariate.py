@@ -167,7 +167,7 @@ EXAMPLES = {"multivariate_normal": (), "dirichlet": ([1.0, 1.0],), "wishart": (1
 def multivariate(name: str) -> Any:
     """SciPy's distribution of that name, whose methods are ours where they meet Variables."""
     theirs, ours = getattr(scipy.stats, name), METHODS[name]
-    base = type(theirs)
+    base: Any = type(theirs)
     body: dict[str, Any] = {}
     for m in dir(base):
         function = getattr(base, m)

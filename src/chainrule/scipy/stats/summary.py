@@ -130,7 +130,7 @@ def entropy(
     return out if base is None else out / np.log(base)
 
 
-OURS = {
+OURS: dict[str, Any] = {
     "entropy": entropy,
     "gmean": gmean,
     "gstd": gstd,

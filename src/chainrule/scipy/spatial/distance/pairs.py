@@ -99,4 +99,4 @@ def _matrix(X: Any) -> Any:
     return np.concatenate([X, np.zeros(1)])[places]
 
 
-PAIRS = {"cdist": cdist, "pdist": pdist, "squareform": squareform}
+PAIRS: dict[str, Any] = {"cdist": cdist, "pdist": pdist, "squareform": squareform}

@@ -7,14 +7,13 @@ from math import pi
 from typing import Any
 
 import numpy as np
-import scipy.spatial.transform
+from scipy.spatial.transform import Rotation as Theirs
 
 from chainrule.errors import ShapeError
 from chainrule.ops.joining import as_array
 from chainrule.scipy.dispatch import meets_variable, not_covered, run_ours
 from chainrule.scipy.spatial.transform import quaternions
 
-Theirs = scipy.spatial.transform.Rotation
 NAME = "scipy.spatial.transform.Rotation"
 DEGREE = pi / 180
 
@@ -128,7 +127,7 @@ def length(self: Any) -> int:
     return int(shape[0])
 
 
-OURS = {
+OURS: dict[str, Any] = {
     "__getitem__": getitem,
     "__len__": length,
     "__mul__": multiply,
@@ -141,7 +140,7 @@ OURS = {
     "inv": inv,
     "magnitude": magnitude,
 }
-MAKERS = {
+MAKERS: dict[str, Any] = {
     "from_euler": from_euler,
     "from_matrix": from_matrix,
     "from_quat": from_quat,
