@@ -181,9 +181,9 @@ def not_covered(name: str, known: Iterable[str], reason: str = "") -> Unsupporte
 
 
 class Guarded:
-    """A class of SciPy's that refuses to be made from Variables, and is that class otherwise."""
+    """A class or an object of SciPy's that refuses Variables, and is that object otherwise."""
 
-    def __init__(self, theirs: type, name: str, known: Iterable[str]):
+    def __init__(self, theirs: Any, name: str, known: Iterable[str]):
         self.__wrapped__, self._name, self._known = theirs, name, tuple(known)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -192,7 +192,9 @@ class Guarded:
         return self.__wrapped__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__wrapped__, name)
+        found = getattr(self.__wrapped__, name)
+        whole = isinstance(self.__wrapped__, type) or name.startswith("_") or not callable(found)
+        return found if whole else guarded(found, f"{self._name}.{name}", self._known)
 
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, self.__wrapped__)
@@ -208,11 +210,15 @@ class Guarded:
 
 
 def namespace(
-    module: str, ours: Mapping[str, Function], objects: Mapping[str, Any] | None = None
+    module: str,
+    ours: Mapping[str, Function],
+    objects: Mapping[str, Any] | None = None,
+    make: Callable[[str, Any], Any] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a module that stands for SciPy's of the name `module`.
 
-    `ours` are functions to pair with SciPy's; `objects` are taken as they are.
+    `ours` are functions to pair with SciPy's; `objects` are taken as they are, and so is what
+    `make` makes of a name and what SciPy has there, unless it is None.
     """
     made: dict[str, Any] = dict(objects or {})
 
@@ -224,7 +230,10 @@ def namespace(
             return listed()
         if name.startswith("__") or not hasattr(scipy, name):
             raise UnsupportedAttributeError(f"{module} has no attribute {name!r}")
-        made[name] = covered(getattr(scipy, name), f"{module}.{name}", ours, (*ours, *made))
+        theirs = getattr(scipy, name)
+        found = None if make is None else make(name, theirs)
+        known = [n for n in (*ours, *(objects or {}), *OPS) if hasattr(scipy, n)]
+        made[name] = covered(theirs, f"{module}.{name}", ours, known) if found is None else found
         return made[name]
 
     def listed() -> list[str]:
@@ -240,11 +249,11 @@ def covered(theirs: Any, name: str, ours: Mapping[str, Function], known: Iterabl
     if last in ours:
         return paired(theirs, ours[last], name)
     if isinstance(theirs, np.ufunc):
-        known = (*known, *OPS)
         return guarded(theirs, name, known) if op_of(theirs) is None else looking_into(theirs)
     if isinstance(theirs, type):
         plain = issubclass(theirs, BaseException)
         return theirs if plain else Guarded(theirs, name, known)
     if isinstance(theirs, ModuleType) or not callable(theirs):
         return theirs
-    return guarded(theirs, name, known)
+    function = hasattr(theirs, "__name__")  # SciPy's distributions are objects that are called
+    return (guarded if function else Guarded)(theirs, name, known)

@@ -220,6 +220,13 @@ CONTINUOUS: dict[str, Formula] = {
 }
 NEEDS = {"entropy": "entropy", "mean": "mean", "var": "var", "std": "var"}  # fields of a law
 
+
+def guarded_distribution(name: str, theirs: Any) -> Any:
+    """A univariate distribution of SciPy's of which no law is known: it refuses Variables."""
+    univariate = isinstance(theirs, (scipy.stats.rv_continuous, scipy.stats.rv_discrete))
+    return distribution(name, None, {}) if univariate else None
+
+
 # ---- the object ---------------------------------------------------------------------------------
 
 
@@ -235,7 +242,8 @@ def distribution(name: str, law: Any, methods: dict[str, Formula]) -> Any:
         function = getattr(base, m)
         if not m.startswith("_") and m not in body and callable(function):
             body[m] = guarded(function, f"scipy.stats.{name}.{m}", known)
-    body["freeze"] = lambda self, *args, **kwds: frozen(type(self)._frozen, self, args, kwds)
+    freeze = lambda self, *args, **kwds: frozen(type(self)._frozen, self, args, kwds)  # noqa: E731
+    body["freeze"] = freeze if known else guarded(freeze, f"scipy.stats.{name}", ())
     body["__call__"] = body["freeze"]
     body["__reduce__"] = lambda self: (_named, (name,))
     body["_frozen"] = FROZEN[isinstance(theirs, scipy.stats.rv_continuous)]
