@@ -115,6 +115,7 @@ __all__ = [
     "learn",
     "per_example_grad",
     "scan",
+    "scipy",
     "set_threads",
     "stop_gradient",
     "topological_sort",
@@ -163,7 +164,7 @@ LAZY = {  # where each name lives that is imported when first asked for
     "vmap": "chainrule.diff.vmap",
     "while_loop": "chainrule.diff.scan",
 }
-MODULES = ("learn", "tree")
+MODULES = ("learn", "numpy", "scale", "scipy", "tree")
 
 
 def __getattr__(name: str) -> Any:

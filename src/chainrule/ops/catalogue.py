@@ -23,6 +23,7 @@ CATALOGUE = {
     "creation": "empty_like full_like ones_like zeros_like",
     "cumulative": "cummax cummin cumprod cumsum cumulative_prod cumulative_sum recurrence",
     "decompositions": "eig eig_pair eigvals qr qr_factors",
+    "define": "cosdg cotdg sindg tandg",
     "determinants": "cofactor cofactor_change det slogdet slogdet_pair",
     "diagonals": (
         "diag diag_indices_from diagflat diagonal embed_diagonal linalg_diagonal linalg_trace "
@@ -94,6 +95,11 @@ CATALOGUE = {
         "k0e k1 k1e kv kve kve_derivative spherical_in spherical_jn spherical_kn spherical_yn y0 "
         "y1 yn yv"
     ),
+    "special_beta": "beta_density betainc betainc_derivative betaincc",
+    "special_circular": "vonmises_by_kappa vonmises_cdf vonmises_quantile",
+    "special_closed": (
+        "binom cosm1 ellipeinc ellipkinc exp10 fresnel fresnel_c fresnel_s poch powm1 wrightomega"
+    ),
     "special_error": (
         "dawsn dawsn_derivative erf erfc erfcinv erfcx erfcx_derivative erfi erfinv inverse_mills "
         "log_ndtr ndtr ndtri ndtri_exp"
@@ -102,12 +108,19 @@ CATALOGUE = {
         "beta betaln digamma gamma gammaln loggamma multigammaln polygamma psi rgamma zeta "
         "zeta_difference"
     ),
-    "special_incomplete": (
-        "beta_density betainc betaincc gamma_density gammainc gammainc_derivative gammaincc"
+    "special_hypergeometric": (
+        "eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_gegenbauer eval_genlaguerre "
+        "eval_hermite eval_hermitenorm eval_jacobi eval_laguerre eval_legendre eval_sh_chebyt "
+        "eval_sh_chebyu eval_sh_legendre hyp0f1 hyp1f1 hyp2f1 hyperu"
     ),
+    "special_incomplete": "gamma_density gammainc gammainc_derivative gammaincc",
     "special_integrals": (
         "ellipe ellipe_derivative ellipk ellipk_derivative exp1 expi expn exprel "
         "exprel_derivative lambertw shichi shichi_chi shichi_shi sici sici_ci sici_si"
+    ),
+    "special_inverse": (
+        "betainccinv betaincinv chdtr chdtrc chdtri fdtr fdtrc gammainccinv gammaincinv gdtr "
+        "gdtrc owens_t stdtr stdtrit"
     ),
     "special_statistics": (
         "boxcox boxcox1p entr exp_moment huber inv_boxcox inv_boxcox1p kl_div log1prel_derivative "

@@ -1,4 +1,4 @@
-"""The incomplete gamma and beta functions and the densities that are their slopes."""
+"""The incomplete gamma functions and the density that is their slope."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.op import Op, Sample, Samples, sample
+from chainrule.core.op import Op, sample
 from chainrule.ops.define import elementwise
 from chainrule.ops.samples import draw, pairs_within, point_pairs
-from chainrule.ops.special import in_double, polynomial, refused, scipy_special
+from chainrule.ops.special import in_double, polynomial, scipy_special
 from chainrule.ops.special_gamma import digamma, polygamma
 
 LARGE = 20.0  # from here Stirling's series is exact to the last bit
@@ -19,30 +19,19 @@ STIRLING = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188]
 NEGLIGIBLE = 45.0  # e^−45 of the peak is below rounding: where an integral is cut off
 
 _gammainc, _gammaincc = scipy_special("gammainc"), scipy_special("gammaincc")
-_rgamma, _betaln = scipy_special("rgamma"), scipy_special("betaln")
-_gammaln = scipy_special("gammaln")
-_xlogy, _xlog1py = scipy_special("xlogy"), scipy_special("xlog1py")
+_rgamma, _xlogy = scipy_special("rgamma"), scipy_special("xlogy")
 _psi, _polygamma = scipy_special("psi"), scipy_special("polygamma")
 
 
-def _stirling(a: Any) -> Any:
+def stirling(a: Any) -> Any:
     """log Γ(a) − ((a − ½) log a − a + ½ log 2π), for a ≥ 20."""
     return polynomial(STIRLING, 1 / (a * a)) / a
 
 
-def _distance(x: Any, centre: Any) -> Any:
+def distance(x: Any, centre: Any) -> Any:
     """y − log(1 + y), 1 + y = x/centre: what a density's exponent loses away from its centre."""
     y = (x - centre) / centre
     return y - np.where(np.abs(y) < 0.5, np.log1p(y), np.log(x / centre))
-
-
-def _log_beta(a: Any, b: Any) -> Any:
-    """log B(a, b), where SciPy's subtracts two large logarithms by Stirling's series."""
-    p, q = np.minimum(a, b), np.maximum(a, b)
-    large = np.maximum(q, LARGE)
-    shrunk = p - p * np.log(p + large) - (large - 0.5) * np.log1p(p / large)
-    series = _gammaln(p) + shrunk + _stirling(large) - _stirling(p + large)
-    return np.where(q < LARGE, _betaln(a, b), series)
 
 
 @in_double
@@ -51,7 +40,7 @@ def _gamma_density(a: Any, x: Any) -> Any:
     scale = _rgamma(np.minimum(a, LARGE))
     directly = np.where(scale == 0, 0.0, scale * np.exp(_xlogy(np.minimum(a, LARGE) - 1, x) - x))
     n = np.maximum(a, LARGE)
-    centred = np.sqrt(n / (2 * pi)) * np.exp(-n * _distance(x, n) - _stirling(n))
+    centred = np.sqrt(n / (2 * pi)) * np.exp(-n * distance(x, n) - stirling(n))
     return np.where(a < LARGE, directly, np.where(x == 0, 0.0, centred / x))
 
 
@@ -159,93 +148,4 @@ gammaincc = elementwise(
     edges=point_pairs((1.0, 0.0), (2.0, 0.0), (1e6, 1e6), (0.5, 1e-300), (3.0, 1e3)),
     bad=lambda: [sample(np.ones(3), np.ones(2))],
     doc="The regularised upper incomplete gamma function Q(a, x) = 1 − P(a, x).",
-)
-
-# ---- beta ---------------------------------------------------------------------------------------
-
-NO_SHAPE = "only the derivative with respect to x is written"
-
-
-def _falling(a: Any, count: int) -> Any:
-    """(a − 1)(a − 2)… , `count` factors."""
-    product = np.ones_like(a)
-    for i in range(count):
-        product = product * (a - 1 - i)
-    return product
-
-
-@in_double
-def _beta_density(a: Any, b: Any, x: Any, left: int = 0, right: int = 0) -> Any:
-    """x^{a−1} (1−x)^{b−1} / B(a, b), its factors differentiated `left` and `right` times."""
-    factor = _falling(a, left) * _falling(b, right)
-    exponent = _xlogy(a - 1 - left, x) + _xlog1py(b - 1 - right, -x) - _log_beta(a, b)
-    p, q = np.maximum(a, LARGE), np.maximum(b, LARGE)
-    centred = -p * _distance(x * (p + q), p) - q * _distance((1 - x) * (p + q), q)
-    centred = centred - _stirling(p) - _stirling(q) + _stirling(p + q)
-    centred = centred + 0.5 * np.log(p * (q / (2 * pi * (p + q))))
-    centred = centred - (1 + left) * np.log(x) - (1 + right) * np.log1p(-x)
-    inside = (x > 0) & (x < 1)
-    exponent = np.where((a >= LARGE) & (b >= LARGE) & inside, centred, exponent)
-    return np.where(factor == 0, 0.0, factor * np.exp(exponent))
-
-
-def _beta_density_slope(a: Any, b: Any, x: Any, left: int, right: int) -> Any:
-    """The product rule: the left factor once more, and the right one, which falls with x."""
-    first = beta_density(a, b, x, left=left + 1, right=right)
-    return first - beta_density(a, b, x, left=left, right=right + 1)
-
-
-def _shapes_and(low: float, high: float) -> Samples:
-    """Samples whose first two arguments are plain numbers or whole-number arrays."""
-
-    def samples() -> list[Sample]:
-        return [
-            sample(2.5, 1.5, draw((3,), low, high)),
-            sample(0.7, 3.0, draw((2, 2), low, high)),
-            sample(30.0, 40.0, draw((3,), 0.35, 0.55)),
-            sample(np.array([2, 3, 4]), 2, draw((2, 3), low, high)),
-            sample(1.5, 2.0, draw((3,), low, high).astype(np.float32)),
-        ]
-
-    return samples
-
-
-beta_density = elementwise(
-    "beta_density",
-    _beta_density,
-    (
-        refused("beta_density", "a", NO_SHAPE),
-        refused("beta_density", "b", NO_SHAPE),
-        _beta_density_slope,
-    ),
-    inputs=("a", "b", "x"),
-    samples=_shapes_and(0.2, 0.8),
-    edges=lambda: [sample(1.0, 3.0, np.float64(0)), sample(2.0, 1.0, np.float64(1))],
-    doc="x^(a−1) (1−x)^(b−1) / B(a, b), the density of the beta distribution.",
-)
-betainc = elementwise(
-    "betainc",
-    scipy_special("betainc"),
-    (
-        refused("betainc", "a", NO_SHAPE),
-        refused("betainc", "b", NO_SHAPE),
-        lambda a, b, x: beta_density(a, b, x),
-    ),
-    inputs=("a", "b", "x"),
-    samples=_shapes_and(0.2, 0.8),
-    edges=lambda: [sample(1.0, 3.0, np.float64(0)), sample(2.0, 1.0, np.float64(1))],
-    doc="The regularised incomplete beta function I_x(a, b).",
-)
-betaincc = elementwise(
-    "betaincc",
-    scipy_special("betaincc"),
-    (
-        refused("betaincc", "a", NO_SHAPE),
-        refused("betaincc", "b", NO_SHAPE),
-        lambda a, b, x: -beta_density(a, b, x),
-    ),
-    inputs=("a", "b", "x"),
-    samples=_shapes_and(0.2, 0.8),
-    edges=lambda: [sample(1.0, 3.0, np.float64(0)), sample(2.0, 1.0, np.float64(1))],
-    doc="1 − I_x(a, b), the complement of the regularised incomplete beta function.",
 )

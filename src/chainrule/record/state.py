@@ -81,11 +81,13 @@ class untraced:  # noqa: N801 - as `recording`
 # counts as user code.
 INTERNAL = tuple(
     f"chainrule.{room}"
-    for room in ("core", "ops", "record", "diff", "explain", "optimise", "lower", "run", "view")
+    for room in (
+        *("core", "ops", "record", "diff", "explain", "optimise", "lower", "run", "view", "scipy"),
+    )
 )
 
 
-NOT_THE_USER = (*INTERNAL, "numpy.")
+NOT_THE_USER = (*INTERNAL, "numpy.", "scipy.")
 
 
 def user_frame(depth: int = 1, skip: tuple[str, ...] = INTERNAL) -> FrameType:
