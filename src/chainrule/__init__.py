@@ -92,6 +92,7 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "implicit",
     "jacobian",
     "jvp",
     "key",
@@ -116,6 +117,7 @@ LAZY = {  # imported when first asked for
     "debug": "chainrule.explain.debug",
     "diff_runs": "chainrule.explain.compare",
     "find_nonfinite": "chainrule.explain.nonfinite",
+    "implicit": "chainrule.diff.implicit",
     "key": "chainrule.ops.random",
     "set_threads": "chainrule.run.threads",
 }

@@ -172,7 +172,7 @@ def node_of(
                 on = node.dtype is DOUBLE or node.dtype.kind in "fc"
             if exact and (node.shape != shape or node.dtype is not DOUBLE):
                 exact = False
-            if tracing is not None and (node.args is None or node.rule is None):
+            if tracing is not None and (node.args is None or node.rule is None or tracing.encloses):
                 node = tracing.node_of(arg)
             operands.append(node)
         elif type(arg) is np.ndarray:

@@ -81,7 +81,10 @@ class untraced:  # noqa: N801 - as `recording`
 # counts as user code.
 INTERNAL = tuple(
     f"chainrule.{room}"
-    for room in ("core", "ops", "record", "diff", "explain", "optimise", "lower", "run", "view")
+    for room in (
+        *("core", "ops", "record", "diff", "explain", "optimise", "lower", "run", "view"),
+        "scipy",
+    )
 )
 
 

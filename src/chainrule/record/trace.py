@@ -37,6 +37,7 @@ class Trace:
     inside = True  # as in a differentiated function, what would lose a gradient is refused
     guarded = False  # whether what Python code reads is checked again when the graph runs
     sweeps = False  # whether the gradient of a large scalar graph may be one node
+    encloses = False  # whether nodes of a trace around this one count as made outside
 
     def __init__(self, keep: bool = False):
         self.leaves: dict[Node, Any] = {}
