@@ -18,6 +18,7 @@ from chainrule.core.graph import Graph
 from chainrule.core.node import Node, make_leaf
 from chainrule.core.op import Op
 from chainrule.core.replay import computed, replay
+from chainrule.errors import DerivativeError, MutationError
 from chainrule.record.recorder import as_operand, record
 from chainrule.record.state import current, recording
 from chainrule.record.trace import Trace, _output_node
@@ -175,3 +176,33 @@ def apply(op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> Any:
     if any(isinstance(a, Variable) for a in args):
         return record(Variable, op, args, attrs)
     return op.forward(*args, **attrs)
+
+
+def opened(f: Callable[..., Any], captured: Sequence[Variable]) -> Callable[..., Any]:
+    """f(*args) as a function of (args, inputs), where inputs are values for what it captured.
+
+    It is recorded anew at each call, so that it takes the branches of that point; args and inputs
+    may be arrays or Variables.
+    """
+    place = {v.node: i for i, v in enumerate(captured)}
+
+    def call(args: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        if not any(isinstance(v, Variable) for v in (*args, *inputs)) and all(
+            x is v._value for x, v in zip(inputs, captured, strict=True)
+        ):
+            return detached(f)(*args)
+        recorded = closed(f, *without_history(list(args)))
+        if any(v.node not in place for v in recorded.captured):
+            raise MutationError(
+                "a function that a solver has called closes over another Variable than it did "
+                "then; what it closes over must stay the same until the derivative is taken."
+            )
+        values = (*args, *(inputs[place[v.node]] for v in recorded.captured))
+        if recorded.guards and not recorded.holds(*without_history(list(values))):
+            raise DerivativeError(
+                "a function that a solver has called takes another branch at other values of the "
+                "Variables it closes over.\n  Call the function itself there."
+            )
+        return recorded(*values)
+
+    return call
