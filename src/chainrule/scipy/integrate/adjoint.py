@@ -22,6 +22,7 @@ from chainrule.record.variable import Variable
 from chainrule.scipy.integrate.steps import STEPS, STIFF
 
 SLOTS = 32  # states kept at a time
+ROUNDING = 1e-8  # that may have grown between two states kept, relative
 
 
 class Kept:
@@ -213,7 +214,9 @@ def _refuse_other(
         return
     again = problem.step(last - 1)(*problem.times(last - 1, t0, t1), y, np.zeros(0), *inputs)[0]
     there, (rtol, atol) = problem.kept[last], problem.tolerance
-    room = 1e3 * (atol + rtol * np.abs(there))
+    room = ROUNDING * np.max(np.abs(there), initial=0.0)
+    if problem.method in STIFF:
+        room = room + 1e3 * (atol + rtol * np.abs(there))
     if not np.all(np.abs(again - there) <= room):
         raise DerivativeError(
             f"solve_ivp: at t = {problem.mesh[last]:.6g} the steps computed again arrive at "
