@@ -97,6 +97,8 @@ __all__ = [
     "jvp",
     "key",
     "learn",
+    "propagate",
+    "scipy",
     "set_threads",
     "stop_gradient",
     "topological_sort",
@@ -119,14 +121,15 @@ LAZY = {  # imported when first asked for
     "find_nonfinite": "chainrule.explain.nonfinite",
     "implicit": "chainrule.diff.implicit",
     "key": "chainrule.ops.random",
+    "propagate": "chainrule.explain.propagate",
     "set_threads": "chainrule.run.threads",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Names imported late, and every op: `cr.exp`, `cr.softmax`, also under NumPy's name for it."""
-    if name == "learn":
-        return import_module("chainrule.learn")
+    if name in ("learn", "scipy"):
+        return import_module(f"chainrule.{name}")
     if name in LAZY:
         return getattr(import_module(LAZY[name]), name)
     if name in OPS:
