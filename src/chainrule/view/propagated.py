@@ -35,7 +35,9 @@ def lines_of(found: Propagated) -> list[Styled]:
         rows.append([("", "")])
         rows.append([(f"share  {heading}", "heading")])
         for name, share in list(shares.items())[:SHOWN]:
-            rows.append([(f"{_together(share, variances):5.1%}".rjust(6), "value"), (f" {name}", "")])
+            rows.append(
+                [(f"{_together(share, variances):5.1%}".rjust(6), "value"), (f" {name}", "")]
+            )
         rows += _left_out(len(shares))
     return rows
 

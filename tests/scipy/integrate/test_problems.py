@@ -70,9 +70,7 @@ def fixed(p, order, method="RK45"):
 def test_exact_for_what_was_computed(method: str) -> None:
     f = lambda p: fixed(p, 3, method)  # noqa: E731
     np.testing.assert_allclose(cr.grad(f)(P), exact(f, P, 1e-5), rtol=1e-8)
-    np.testing.assert_allclose(
-        cr.hessian(f)(P), exact(cr.grad(f), P, 1e-5), rtol=1e-7, atol=1e-7
-    )
+    np.testing.assert_allclose(cr.hessian(f)(P), exact(cr.grad(f), P, 1e-5), rtol=1e-7, atol=1e-7)
 
 
 def test_equals_the_unrolled_steps() -> None:
@@ -190,9 +188,9 @@ def test_odeint() -> None:
 )
 def test_what_is_not_covered_is_refused(options, says) -> None:
     with pytest.raises(cr.UnsupportedError, match=says):
-        cr.grad(lambda a: integrate.solve_ivp(lambda t, y: a * y, (0, 1), [1.0], **options).y[0, -1])(
-            0.3
-        )
+        cr.grad(
+            lambda a: integrate.solve_ivp(lambda t, y: a * y, (0, 1), [1.0], **options).y[0, -1]
+        )(0.3)
 
 
 def test_plain_problems_keep_events() -> None:

@@ -112,9 +112,7 @@ def test_scalar_minima() -> None:
     exact = (2 - np.exp(0.7 * x) * (1 + 0.7 * x)) / bend
     assert cr.grad(f)(0.7) == pytest.approx(exact, rel=1e-6)
     bounded = lambda a: (
-        optimize.minimize_scalar(  # noqa: E731
-            lambda x: cost(x, a), bounds=(0.0, a / 20), method="bounded"
-        ).x
+        optimize.minimize_scalar(lambda x: cost(x, a), bounds=(0.0, a / 20), method="bounded").x
     )
     assert cr.grad(bounded)(0.7) == pytest.approx(1 / 20)
 

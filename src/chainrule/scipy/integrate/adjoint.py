@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.op import Op, Rules
+from chainrule.core.parts import OBJECT
 from chainrule.diff.closed import opened, without_history
 from chainrule.diff.gradient import jvp, vjp
 from chainrule.errors import DerivativeError
@@ -29,7 +31,8 @@ class Kept:
     """At most `SLOTS` states of a running integration, evenly spread: old ones make room."""
 
     def __init__(self) -> None:
-        self.stride, self.states = 1, {}
+        self.stride = 1
+        self.states: dict[int, Any] = {}
 
     def note(self, k: int, y: Any) -> None:
         if k % self.stride:
@@ -110,7 +113,7 @@ class Problem:
 
 def as_vector(found: Any) -> Any:
     """What a right-hand side returned, as a vector of float64."""
-    if isinstance(found, (list, tuple)) or getattr(found, "dtype", None) == object:
+    if isinstance(found, (list, tuple)) or getattr(found, "dtype", None) is OBJECT:
         found = as_operand(found, Variable)
     return np.ravel(found)
 
@@ -199,7 +202,7 @@ def _backwards(problem: Problem, t0: Any, t1: Any, y0: Any, inputs: Sequence[Any
                 states[k + 1] = np.asarray(y)
         if stride > 1:
             cuts = [*sorted(states), last]
-            pending += [(a, b, states[a]) for a, b in zip(cuts, cuts[1:], strict=False)]
+            pending += [(a, b, states[a]) for a, b in pairwise(cuts)]
             continue
         _refuse_other(problem, last, states[last - 1], inputs, t0, t1)
         for k in reversed(range(first, last)):

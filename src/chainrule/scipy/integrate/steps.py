@@ -1,8 +1,8 @@
 """One step of an integrator from t to tn, on arrays or Variables, with its dense output.
 
-Runge–Kutta steps follow SciPy's tableaux.  Those of the stiff solvers are steps of Radau's method of
-order 5, whose stages are an implicit function: of Radau itself exactly, of BDF and LSODA on the mesh
-that they have chosen.
+Runge–Kutta steps follow SciPy's tableaux.  Those of the stiff solvers are steps of Radau's method
+of order 5, whose stages are an implicit function: of Radau itself exactly, of BDF and LSODA on the
+mesh that they have chosen.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _collocation(f: Rhs, t: Any, h: Any, y: Any, z: Any) -> Any:
 
 
 def _stages(f: Rhs, t: Any, h: Any, y: Any) -> Any:
-    """The stages on plain numbers, by Newton's method with the Jacobian at the start of the step."""
+    """The stages on plain numbers, by Newton's method with the Jacobian where it starts."""
     slope = np.asarray(detached(jacobian(lambda v: f(t, v)))(y))
     factors = lu_factor(np.eye(3 * y.size) - h * np.kron(WEIGHTS, slope))
     z = np.zeros(3 * y.size)

@@ -93,7 +93,7 @@ def optimum(
 def _active(
     cost: Callable[[Any], Any], x: np.ndarray[Any, Any], rows: Sequence[Rows]
 ) -> tuple[list[Active], np.ndarray[Any, Any], str]:
-    """What holds with equality at x, with the multipliers; and why there is no derivative, or ""."""
+    """What holds with equality at x, with the multipliers; and why no derivative exists, or ""."""
     if not rows:
         return [], np.zeros(0), ""
     slope, curved = detached(_slope_and_curvature(cost))(x)
