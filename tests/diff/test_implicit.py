@@ -1,4 +1,4 @@
-"""Implicit functions: derivatives by the theorem, its conditions, and what is closed over (`linearised.py`, `closed.py`)."""
+"""Implicit functions and what they close over (`linearised.py`, `closed.py`)."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def test_a_solver_inside_a_residual() -> None:
 
 
 def test_compiled_it_runs_as_plain_python() -> None:
+    compiled = cr.compile(cr.grad(lambda a: root(a) * a))
     with pytest.warns(RuntimeWarning, match="calls cube_root, a solver"):
-        compiled = cr.compile(cr.grad(lambda a: root(a) * a))
         got = [compiled(a) for a in (8.0, 1.0, 3.0)]
     np.testing.assert_allclose(got, [4 / 3 * a ** (1 / 3) for a in (8.0, 1.0, 3.0)], rtol=1e-12)
 
@@ -136,7 +136,8 @@ def test_a_graph_refuses_another_branch() -> None:
         (lambda a: 3.0, lambda x, a: x * x - a, 4.0, "residual is not small"),
         (lambda a: 1.0 * a, lambda x, a: (x - a) ** 2, 1.0, "singular"),
         (lambda a: 1.0 + 1e-8, lambda x, a: (x - 1) ** 2 + a, 0.0, "multiple root"),
-        (lambda a: np.array([a, 0.0]), lambda x, a: np.stack([x[0] - a, 0 * x[1]]), 1.0, "singular"),
+        (lambda a: np.array([a, 0.0]), lambda x, a: np.stack([x[0] - a, 0 * x[1]]), 1.0,
+         "singular"),
         (lambda a: np.nan, lambda x, a: x - a, 1.0, "solution is not finite"),
         (lambda a: 0.0, lambda x, a: np.sqrt(x) - a, 0.0, "Jacobian is not finite"),
     ],
@@ -170,7 +171,8 @@ def test_a_loop_variable_that_has_gone_on() -> None:
     """What a residual closes over counts as it was when the solver ran."""
     results, a = [], cr.variable(2.0)
     for power in (1, 2, 3):
-        results.append(cr.implicit(lambda: 2 ** (1 / power), lambda x: x**power - a)())
+        solved = cr.implicit(lambda: 2 ** (1 / power), lambda x: x**power - a)  # noqa: B023
+        results.append(solved())
     results[0].backward()
     assert a.grad == pytest.approx(1.0)
 

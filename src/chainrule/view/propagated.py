@@ -35,15 +35,17 @@ def lines_of(found: Propagated) -> list[Styled]:
         rows.append([("", "")])
         rows.append([(f"share  {heading}", "heading")])
         for name, share in list(shares.items())[:SHOWN]:
-            rows.append(
-                [(f"{_together(share, variances):5.1%}".rjust(6), "value"), (f" {name}", "")]
-            )
+            rows.append([(_percent(share, variances), "value"), (f" {name}", "")])
         rows += _left_out(len(shares))
     return rows
 
 
 def _left_out(count: int) -> list[Styled]:
     return [[(f"… {count - SHOWN} more", "dim")]] if count > SHOWN else []
+
+
+def _percent(share: Any, variances: np.ndarray[Any, Any]) -> str:
+    return f"{_together(share, variances):.1%}".rjust(6)
 
 
 def _together(share: Any, variances: np.ndarray[Any, Any]) -> float:

@@ -1,4 +1,4 @@
-"""Initial value problems: values as SciPy's, derivatives of the steps (`adjoint.py`, `steps.py`)."""
+"""Initial value problems: SciPy's values, derivatives of its steps (`adjoint.py`, `steps.py`)."""
 
 from __future__ import annotations
 
@@ -187,10 +187,11 @@ def test_odeint() -> None:
     ],
 )
 def test_what_is_not_covered_is_refused(options, says) -> None:
+    def f(a):
+        return integrate.solve_ivp(lambda t, y: a * y, (0, 1), [1.0], **options).y[0, -1]
+
     with pytest.raises(cr.UnsupportedError, match=says):
-        cr.grad(
-            lambda a: integrate.solve_ivp(lambda t, y: a * y, (0, 1), [1.0], **options).y[0, -1]
-        )(0.3)
+        cr.grad(f)(0.3)
 
 
 def test_plain_problems_keep_events() -> None:

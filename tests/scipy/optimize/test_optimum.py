@@ -111,9 +111,11 @@ def test_scalar_minima() -> None:
     bend = 2 + 0.49 * np.exp(0.7 * x)
     exact = (2 - np.exp(0.7 * x) * (1 + 0.7 * x)) / bend
     assert cr.grad(f)(0.7) == pytest.approx(exact, rel=1e-6)
-    bounded = lambda a: (
-        optimize.minimize_scalar(lambda x: cost(x, a), bounds=(0.0, a / 20), method="bounded").x
-    )
+
+    def bounded(a):
+        limits = (0.0, a / 20)
+        return optimize.minimize_scalar(lambda x: cost(x, a), bounds=limits, method="bounded").x
+
     assert cr.grad(bounded)(0.7) == pytest.approx(1 / 20)
 
 

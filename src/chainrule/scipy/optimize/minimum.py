@@ -128,10 +128,14 @@ class _Constraints:
             elif f is not None:
                 rows.append(Rows(_as_vector(f), c.lb, c.ub))
             else:
-                rows.append(Rows(lambda x, c=c: np.ravel(c.A @ x), c.lb, c.ub))
+                rows.append(Rows(_product(c.A), c.lb, c.ub))
         if self.bounded:
             rows.append(Rows(lambda x: x, _stacked(self.lower), _stacked(self.upper)))
         return rows
+
+
+def _product(matrix: Any) -> Callable[[Any], Any]:
+    return lambda x: np.ravel(matrix @ x)
 
 
 def _has_variable(value: Any) -> bool:
@@ -204,7 +208,7 @@ def minimize_scalar(
     )  # fmt: skip
     if supplied.captured or _has_variable(bounds):
         room = 10 * (options or {}).get("xatol", tol or 1e-5)
-        rows = [] if bounds is None else [Rows(lambda x: x, *bounds, room=room)]
+        rows = [] if bounds is None else [Rows(lambda x: x, bounds[0], bounds[1], room)]
         x = np.asarray(found.x, np.float64)
         found.x = optimum("minimize_scalar", x, supplied, rows, bool(found.success))
         found.fun = supplied(found.x)
