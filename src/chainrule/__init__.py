@@ -35,6 +35,7 @@ from chainrule.errors import (
     NonFiniteGradient,
     NonFiniteLoss,
     OutOfRangeError,
+    ScaleError,
     SerialisationError,
     ShapeError,
     UnsupportedAttributeError,
@@ -76,6 +77,7 @@ __all__ = [
     "OPS",
     "OutOfRangeError",
     "Run",
+    "ScaleError",
     "SerialisationError",
     "ShapeError",
     "UnsupportedAttributeError",
@@ -96,6 +98,7 @@ __all__ = [
     "jvp",
     "key",
     "learn",
+    "scale",
     "set_threads",
     "stop_gradient",
     "topological_sort",
@@ -123,8 +126,8 @@ LAZY = {  # imported when first asked for
 
 def __getattr__(name: str) -> Any:
     """Names imported late, and every op: `cr.exp`, `cr.softmax`, also under NumPy's name for it."""
-    if name == "learn":
-        return import_module("chainrule.learn")
+    if name in ("learn", "scale"):
+        return import_module(f"chainrule.{name}")
     if name in LAZY:
         return getattr(import_module(LAZY[name]), name)
     if name in OPS:
