@@ -111,7 +111,7 @@ def reduced(engine):
     """The sum of vectors by both ways of adding, beside that of one process."""
     rng = np.random.default_rng(0)
     for count in (1, 5, 8, 13):
-        for size in (1, 3, 10_000):
+        for size in (1, 3, 10_001):
             values = rng.normal(size=(count, size)) * 10.0 ** rng.integers(-9, 9, (count, 1))
             low, high = scale.additions.span_of(engine.rank, engine.size, count)
             parts = [scale.additions.Part(i, 1, values[i].copy()) for i in range(count)]

@@ -53,6 +53,8 @@ class Ranks(Engine):
             raise ArgumentError(f"mpi({communicator!r}): pass a communicator of mpi4py, or nothing")
         self.comm = (MPI.COMM_WORLD if communicator is None else communicator).Dup()
         self.rank, self.size = self.comm.Get_rank(), self.comm.Get_size()
+        self._nodes: dict[int, list[list[tuple[int, int]]]] = {}  # of all ranks, by shards
+        self._memory: dict[str, np.ndarray] = {}
         self.where = f"rank {self.rank} of {self.size}"
         self.first = self.rank == 0
         self.together = self.size > 1
@@ -82,6 +84,7 @@ class Ranks(Engine):
         self.close()
 
     def _close(self) -> None:
+        self._memory.clear()
         self.comm.Free()
 
     # ---- a pass ----------------------------------------------------------------------------------
@@ -178,11 +181,21 @@ class Ranks(Engine):
     def all_reduce(
         self, parts: Sequence[Part], size: int, count: int, dtype: str
     ) -> tuple[np.ndarray, int]:
-        """The sum of the parts of all ranks in the one order, and the bytes this rank has moved."""
-        nodes = [nodes_of(*span_of(rank, self.size, count)) for rank in range(self.size)]
-        mine = [np.ascontiguousarray(part.vector, dtype) for part in parts]
+        """The sum of the parts of all ranks in the one order, and the bytes this rank has moved.
+
+        The sum may lie in memory that the next call writes into.
+        """
         if self.size == 1:
             return Additions(parts).total(), 0
+        if count not in self._nodes:
+            spans = (span_of(rank, self.size, count) for rank in range(self.size))
+            self._nodes[count] = [nodes_of(*span) for span in spans]
+        nodes = self._nodes[count]
+        mine = [np.ascontiguousarray(part.vector, dtype) for part in parts]
+        if [len(each) for each in nodes] == [1, 1]:  # two numbers have one sum in any order
+            total = self._scratch("total", size, dtype)
+            self.comm.Allreduce(mine[0], total)
+            return total, 2 * total.nbytes
         if size * np.dtype(dtype).itemsize <= SMALL:
             return self._all_to_all(mine, nodes, size, dtype)
         return self._by_pieces(mine, nodes, size, dtype)
@@ -193,7 +206,7 @@ class Ranks(Engine):
         """Every rank gets all parts: one message, the fastest where they are small."""
         counts = [len(each) * size for each in nodes]
         sent = np.concatenate(mine) if mine else np.empty(0, dtype)
-        received = np.empty(sum(counts), dtype)
+        received = self._scratch("received", sum(counts), dtype)
         self.comm.Allgatherv(sent, [received, counts])
         rows = received.reshape(-1, size)
         return _added(rows, nodes), sent.nbytes + received.nbytes
@@ -202,21 +215,32 @@ class Ranks(Engine):
         self, mine: list[np.ndarray], nodes: list[Any], size: int, dtype: str
     ) -> tuple[np.ndarray, int]:
         """Every rank adds a piece of all parts: each number travels twice, however many ranks."""
-        bounds = [span_of(rank, self.size, size) for rank in range(self.size)]
+        width = -(-size // self.size)
+        bounds = [(min(r * width, size), min((r + 1) * width, size)) for r in range(self.size)]
         low, high = bounds[self.rank]
-        widths = [b - a for a, b in bounds]
         if len(mine) == 1:
             sent = mine[0]
         else:  # by who gets them
             pieces = [part[a:b] for a, b in bounds for part in mine]
             sent = np.concatenate(pieces) if pieces else np.empty(0, dtype)
         counts = [len(each) * (high - low) for each in nodes]
-        received = np.empty(sum(counts), dtype)
-        self.comm.Alltoallv([sent, [len(mine) * w for w in widths]], [received, counts])
-        piece = _added(received.reshape(-1, high - low), nodes) if high > low else received[:0]
-        total = np.empty(size, dtype)
-        self.comm.Allgatherv(np.ascontiguousarray(piece), [total, widths])
-        return total, sent.nbytes + received.nbytes + piece.nbytes + total.nbytes
+        received = self._scratch("received", sum(counts), dtype)
+        widths = [len(mine) * (b - a) for a, b in bounds]
+        self.comm.Alltoallv([sent, widths], [received, counts])
+        piece = self._scratch("piece", width, dtype)
+        if high > low:
+            piece[: high - low] = _added(received.reshape(-1, high - low), nodes)
+        # Pieces of one width: with several, MPICH took fifty times as long.
+        total = self._scratch("total", width * self.size, dtype)
+        self.comm.Allgather(piece, total)
+        return total[:size], sent.nbytes + received.nbytes + piece.nbytes + total.nbytes
+
+    def _scratch(self, name: str, size: int, dtype: str) -> np.ndarray:
+        """Memory that stays: first touching as much takes longer than a message of it."""
+        found = self._memory.get(name)
+        if found is None or found.size != size or found.dtype != dtype:
+            found = self._memory[name] = np.empty(size, dtype)
+        return found
 
     # ---- without adding --------------------------------------------------------------------------
 
