@@ -142,6 +142,7 @@ def test_a_loss_that_raises_keeps_its_line():
     failure = caught.value.failure
     assert (failure.shard, failure.kind) == (170, "KeyError")
     assert "Traceback" in failure.trace
+    assert isinstance(caught.value.__cause__, KeyError)
 
 
 def test_bits_that_would_depend_on_the_workers_are_refused():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sysconfig
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,15 @@ class Failure:
     line: str
     trace: str
     columns: Any = None  # of the shard's arrays, where they were there
+    cause: BaseException | None = field(default=None, compare=False)  # in its own process only
 
-    def error(self, cause: BaseException | None = None) -> ScaleError:
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "cause": None}
+
+    def error(self) -> ScaleError:
         at = f"\n  {self.line}" if self.line and self.line.split(" in ")[0] not in self.text else ""
         error = ScaleError(f"{self.where}, on {self.worker}: {self.kind}: {self.text}{at}", self)
-        error.__cause__ = cause
+        error.__cause__ = self.cause
         return error
 
 
@@ -40,7 +44,7 @@ def failure_of(
     """An exception as a failure; the exception itself need not be one that can travel."""
     trace = "".join(traceback.format_exception(error))
     name = type(error).__name__
-    return Failure(shard, where, worker, name, str(error), line_of(error), trace, columns)
+    return Failure(shard, where, worker, name, str(error), line_of(error), trace, columns, error)
 
 
 def line_of(error: BaseException) -> str:
@@ -50,4 +54,4 @@ def line_of(error: BaseException) -> str:
     if not users:
         return ""
     last = users[-1]
-    return f"{last.filename}:{last.lineno} in {last.name}: {last.line}"
+    return f"{Path(last.filename).name}:{last.lineno} in {last.name}: {last.line}"
