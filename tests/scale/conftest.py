@@ -42,7 +42,7 @@ def processes():
 def cluster():
     distributed = needs("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0
     ) as cluster:
         yield cluster
 

@@ -55,6 +55,13 @@ def test_nodes_are_what_is_left_after_adding(values, low, high):
     assert nodes_of(low, high) == [(p.low, p.size) for p in parts_of(values, low, high)]
 
 
+def test_vectors_that_cannot_be_written_into_are_added_too(values):
+    frozen = values.copy()
+    frozen.flags.writeable = False
+    found = Additions(Part(i, 1, frozen[i]) for i in range(13)).total()
+    assert np.array_equal(found, tree_sum([*values[:13]]))
+
+
 def test_another_order_has_other_bits(values):
     """The comparison can fail."""
     assert not np.array_equal(np.add.reduce(values), tree_sum([*values]))

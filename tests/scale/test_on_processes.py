@@ -1,6 +1,7 @@
 """Worker processes of this machine (`remote.py`, `carry.py`): the same bits, and errors told."""
 
 import os
+import subprocess
 import sys
 import threading
 from functools import partial
@@ -11,6 +12,7 @@ import pytest
 from chainrule import scale
 from chainrule.errors import ArgumentError
 from tests.scale import losses
+from tests.scale.conftest import LONGEST
 from tests.scale.losses import PARAMS, X, Y, loss
 
 
@@ -115,6 +117,39 @@ def test_a_worker_that_dies_is_told_and_replaced(serial):
             scale.value_and_grad(dies, engine=engine, compile=False)(1.0, X)
         assert losses.mean(engine) == serial["mean"]
     engine.close()
+
+
+def test_a_program_that_does_not_guard_its_start_is_told(tmp_path, environment):
+    script = tmp_path / "fit.py"
+    script.write_text(
+        "import numpy as np\nfrom chainrule import scale\n"
+        "engine = scale.processes(1)\n"
+        "print(scale.map(np.sin, [0.0], engine=engine))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "must start its engine below `if __name__ ==" in done.stderr
+
+
+def test_an_interrupted_pass_leaves_the_engine_whole(processes, monkeypatch):
+    vg = scale.value_and_grad(loss, engine=processes, shards=13, compile=False)
+    expected = losses.bits(vg(PARAMS, X, Y))
+
+    def interrupted(shares, began, sent):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("chainrule.scale.on_processes.joined", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        vg(PARAMS, X, Y)
+    monkeypatch.undo()
+    assert losses.bits(vg(PARAMS, X, Y)) == expected
 
 
 @pytest.mark.parametrize("count", [0, 1.5, "two"])

@@ -109,6 +109,10 @@ def train(
     start = Point(parameters, optimiser.init(parameters), best=plan.first_best(parameters))
     quiet = (lambda p, *batch: loss(p, *batch, None)) if keys else loss
     measure = plan.measure(quiet, compile)
+    if scale is not None and not hasattr(scale, "train_step"):
+        raise ArgumentError(
+            f"scale={scale!r}: pass an engine, as chainrule.scale.processes(4), or leave it out"
+        )
     alone = scale is None
     scale = scale or Alone()
     store = None

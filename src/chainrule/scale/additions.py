@@ -31,7 +31,7 @@ class Additions:
             self.push(part)
 
     def push(self, part: Part) -> None:
-        """Add a part, whose vector may be written into."""
+        """Add a part; its vector is written into, if it can be."""
         self.parts.append(part)
         while len(self.parts) > 1:
             left, right = self.parts[-2:]
@@ -47,8 +47,9 @@ class Additions:
 
     def _add_last_two(self) -> None:
         right, left = self.parts.pop(), self.parts.pop()
-        np.add(left.vector, right.vector, out=left.vector)
-        self.parts.append(Part(left.low, left.size + right.size, left.vector))
+        out = left.vector if left.vector.flags.writeable else None  # as those of messages are not
+        vector = np.add(left.vector, right.vector, out=out)
+        self.parts.append(Part(left.low, left.size + right.size, vector))
 
 
 def nodes_of(low: int, high: int) -> list[tuple[int, int]]:

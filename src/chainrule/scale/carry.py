@@ -9,6 +9,7 @@ from collections import OrderedDict
 from hashlib import blake2b
 from importlib.util import find_spec
 from multiprocessing.reduction import ForkingPickler
+from threading import Lock
 from typing import Any
 
 from chainrule.errors import ArgumentError
@@ -38,16 +39,16 @@ def unpacked(data: bytes) -> Any:
 
 
 _kept: OrderedDict[bytes, Any] = OrderedDict()
+_lock = Lock()  # a worker of Dask's may have several threads
 
 
 def unpacked_once(data: bytes) -> Any:
     """The same object for the same bytes: what it has compiled is there in the next pass."""
     token = blake2b(data, digest_size=16).digest()
-    found = _kept.get(token)
-    if found is None:
-        found = _kept.setdefault(token, unpacked(data))
-        while len(_kept) > KEPT:
-            _kept.popitem(last=False)
-    else:
+    with _lock:
+        if token not in _kept:
+            _kept[token] = unpacked(data)
+            while len(_kept) > KEPT:
+                _kept.popitem(last=False)
         _kept.move_to_end(token)
-    return found
+        return _kept[token]

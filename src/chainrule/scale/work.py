@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.util import find_spec
+from threading import Lock
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -272,12 +273,29 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
+class _OneThread:
+    """How many are inside; the first sets the limit, and the last takes it back."""
+
+    lock = Lock()
+    inside = 0
+    limit: Any = None
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """NumPy's BLAS rounds differently for every number of its threads; compiled code does not."""
-    controller = _controller()
+    controller, state = _controller(), _OneThread
     if controller is None:
         yield
         return
-    with controller.limit(limits=1, user_api="blas"):
+    with state.lock:
+        state.inside += 1
+        if state.inside == 1:
+            state.limit = controller.limit(limits=1, user_api="blas")
+    try:
         yield
+    finally:
+        with state.lock:
+            state.inside -= 1
+            if not state.inside:
+                state.limit.restore_original_limits()

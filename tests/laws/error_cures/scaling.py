@@ -219,7 +219,7 @@ def on_dask(*args):
     """On a cluster of one thread, in this process."""
     from distributed import Client
 
-    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         Client(processes=False, **options) as client,
         scale.dask(*args or (client,)) as engine,
@@ -273,6 +273,9 @@ def trained(at, engine, f=squares, **options):
     ).parameters
 
 
+entry("learn/training.py:train", "pass an engine, as chainrule.scale.processes(4)",
+      lambda at: trained(at, "mpi"), lambda at: trained(at, scale.serial()),
+      lambda at: trained(at, None), right=P)  # fmt: skip
 entry("learn/training.py:_Run._check_together", "name a folder of checkpoints that all processes",
       lambda at: trained(at, Elsewhere()), lambda at: trained(at, scale.serial()),
       right=P)  # fmt: skip
