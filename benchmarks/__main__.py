@@ -24,6 +24,7 @@ WORKLOADS = (
     "networks",
     "compile_latency",
     "digits",
+    "scale",
 )
 LARGE = ("large_scalar_graphs",)  # minutes and gigabytes: only when it is named
 EVERY = WORKLOADS + LARGE

@@ -18,6 +18,7 @@ ChainruleError
 ├── NonFiniteLoss              NaN or infinite while training         (also a FloatingPointError)
 ├── CheckpointError            a checkpoint damaged, not fitting or not written
 ├── DataError                  a data file that is not what it should be   (also a ValueError)
+├── ScaleError                 a worker, a rank or a loader failed, or they disagree
 ├── CompileError               a function that cannot be compiled
 │   └── CompileDifference      compiled, it gives something else than plain Python
 ├── DerivativeError            no derivative exists, or none is written
@@ -124,6 +125,17 @@ class CheckpointError(ChainruleError):
 
 class DataError(ChainruleError, ValueError):
     """A data file that is not what it says or what was asked for."""
+
+
+class ScaleError(ChainruleError):
+    """Work on many workers failed; `failure` says on which shard, where, and with which traceback.
+
+    `failure` is None where no exception of a worker's lies behind it.
+    """
+
+    def __init__(self, message: str, failure: Any = None):
+        super().__init__(message)
+        self.failure = failure
 
 
 class CompileError(ChainruleError):

@@ -15,11 +15,27 @@ import numpy as np
 import pytest
 
 import chainrule as cr
-from tests.laws.error_cures import analysis, derivatives, learning, operations, recording, running
+from tests.laws.error_cures import (
+    analysis,
+    derivatives,
+    learning,
+    operations,
+    recording,
+    running,
+    scaling,
+)
 from tests.laws.error_cures.entry import ENTRIES, Entry
 from tests.laws.messages import Message, is_message, messages, messages_in, one_line
 
-ROOMS = (analysis, derivatives, learning, operations, recording, running)  # each enters its own
+ROOMS = (
+    analysis,
+    derivatives,
+    learning,
+    operations,
+    recording,
+    running,
+    scaling,
+)  # each enters its own
 
 # Messages without an entry, by a part of their text, and why.  This list only shrinks.
 WITHOUT_ENTRY: dict[str, str] = {}

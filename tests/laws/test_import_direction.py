@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "chainrule"
 # The face is `chainrule` itself and its public modules: the rooms to its right are written on it.
 ROOMS = (
     *("errors", "core", "ops", "record", "diff", "explain", "optimise", "lower", "run", "view"),
-    *("scipy", "face", "learn", "interop", "cli", "__main__"),
+    *("scipy", "face", "learn", "scale", "interop", "cli", "__main__"),
 )
 # The order inside a room that has rooms of its own.
 INNER_ROOMS = {"lower": ("target", "maths", "values", "build", "tape", "plan", "code", "module")}

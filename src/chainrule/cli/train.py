@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -44,6 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     option("--checkpoints", metavar="FOLDER", help="save there after each epoch")
     option("--resume", action="store_true", help="go on from the newest checkpoint, if any")
     option("--accept", metavar="WHAT", help="what may differ then: optimiser,batches,data,seed")
+    option("--scale", metavar="WHERE", help="mpi, processes:4 or dask:ADDRESS: share the batches")
     option("--curve", metavar="FILE", help="draw the learning curves: .svg, .png, .pdf, or .csv")
     option("--quiet", action="store_true", help="no progress on the standard error stream")
 
@@ -66,6 +68,14 @@ class Task:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.scale is not None:
+        from chainrule.cli.scaled import run_scaled
+
+        return run_scaled(options, _run)
+    return _run(options)
+
+
+def _run(options: argparse.Namespace, scale: Any = None) -> int:
     from chainrule.cli.training_data import data_of
 
     _check(options)
@@ -74,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     found = _described(options, data, task)
     if not options.json:
         show(options, _before(found))
-    trained = _trained(options, task)
+    trained = _trained(options, task, scale)
     found |= _results(options, task, trained)
     if options.json:
         show_json(found)
@@ -138,28 +148,42 @@ def _task(options: argparse.Namespace, data: Data) -> Task:
 
 def _model(options: argparse.Namespace, inputs: int, outputs: int) -> tuple[Any, Any]:
     """The first parameters, and the function from them and the rows to the scores."""
-    import chainrule as cr
     from chainrule import learn
 
     rng = np.random.default_rng(options.seed)
     if options.model != "mlp":
         return learn.init_linear(rng, inputs, outputs), learn.linear
-
-    def scores(p: Any, x: Any) -> Any:
-        return learn.linear(p["output"], cr.relu(learn.linear(p["hidden"], x)))
-
     hidden = learn.init_linear(rng, inputs, options.hidden, initialiser=learn.he)
-    return {"hidden": hidden, "output": learn.init_linear(rng, options.hidden, outputs)}, scores
+    return {"hidden": hidden, "output": learn.init_linear(rng, options.hidden, outputs)}, _scores
+
+
+# These are what `--scale` sends to other processes: by their names.
+
+
+def _scores(p: Any, x: Any) -> Any:
+    import chainrule as cr
+    from chainrule import learn
+
+    return learn.linear(p["output"], cr.relu(learn.linear(p["hidden"], x)))
+
+
+def _class_loss(scores: Any, p: Any, x: Any, y: Any) -> Any:
+    from chainrule import learn
+
+    return learn.cross_entropy(scores(p, x), y)
+
+
+def _number_loss(scores: Any, p: Any, x: Any, y: Any) -> Any:
+    from chainrule import learn
+
+    return learn.mse(scores(p, x)[:, 0], y)
 
 
 def _classifier(training: Data, test: Data, start: Any, scores: Any) -> Task:
     from chainrule import learn
 
-    def loss(p: Any, x: Any, y: Any) -> Any:
-        return learn.cross_entropy(scores(p, x), y)
-
     measures = {"accuracy": lambda p: learn.accuracy(scores(p, test.x), test.y)}
-    return Task(training, test, start, loss, measures)
+    return Task(training, test, start, partial(_class_loss, scores), measures)
 
 
 def _regression(training: Data, test: Data, start: Any, scores: Any) -> Task:
@@ -168,9 +192,6 @@ def _regression(training: Data, test: Data, start: Any, scores: Any) -> Task:
 
     scaled = learn.standardiser(training.y)
     training, test = (replace(part, y=scaled(part.y)) for part in (training, test))
-
-    def loss(p: Any, x: Any, y: Any) -> Any:
-        return learn.mse(scores(p, x)[:, 0], y)
 
     def r_squared(p: Any) -> float:
         return learn.r_squared(scores(p, test.x)[:, 0], test.y)
@@ -182,13 +203,13 @@ def _regression(training: Data, test: Data, start: Any, scores: Any) -> Task:
         "r_squared": r_squared,
         "mean_absolute_error": mean_absolute_error,
     }
-    return Task(training, test, start, loss, measures)
+    return Task(training, test, start, partial(_number_loss, scores), measures)
 
 
 # -- the run ---------------------------------------------------------------------------------------
 
 
-def _trained(options: argparse.Namespace, task: Task) -> Trained:
+def _trained(options: argparse.Namespace, task: Task, scale: Any) -> Trained:
     from chainrule import learn
     from chainrule.errors import NonFiniteLoss
 
@@ -212,6 +233,7 @@ def _trained(options: argparse.Namespace, task: Task) -> Trained:
                 accept=options.accept.split(",") if options.accept else (),
                 progress=not (options.json or options.quiet),
                 seed=options.seed,
+                scale=scale,
             )
     except NonFiniteLoss as error:
         said = str(error).splitlines()[0].rstrip(".:")

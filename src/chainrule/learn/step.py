@@ -4,10 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol
 
 import chainrule as cr
 from chainrule.learn.optimisers import Optimiser
+
+
+class Scale(Protocol):
+    """An engine of `chainrule.scale`, as a training run uses it.
+
+    `first` is whether this process writes and shows; `together`, whether others run the same
+    program.
+    """
+
+    first: bool
+    together: bool
+
+    def train_step(
+        self, loss: Callable[..., Any], optimiser: Optimiser, compile: bool, keyed: bool
+    ) -> Callable[..., tuple[Any, Any, Any]]: ...
+
+    def agreed(self, value: Any) -> Any: ...
+
+
+class Alone:
+    """This process, where no engine is given."""
+
+    first = True
+    together = False
+
+    def train_step(
+        self, loss: Callable[..., Any], optimiser: Optimiser, compile: bool, keyed: bool
+    ) -> Callable[..., tuple[Any, Any, Any]]:
+        return make_step(loss, optimiser, compile=compile)
+
+    def agreed(self, value: Any) -> Any:
+        return value
 
 
 def make_step(

@@ -14,7 +14,7 @@ from chainrule.learn.history import History
 COUNTS = ("epoch", "position", "rows", "best_epoch")
 STOPPED = ("", "callback")
 # What may be another than before, if that is accepted; the columns of the history may not.
-ACCEPTABLE = ("seed", "loss", "optimiser", "batches", "data", "validation")
+ACCEPTABLE = ("seed", "loss", "optimiser", "batches", "data", "validation", "scale")
 MOST_SAID, LONGEST = 5, 120  # differences in an error, and characters of each
 
 
@@ -22,12 +22,18 @@ class Store:
     """The folder of one run's checkpoints.
 
     `identity` is what must be the same for the run to go on, but for what is in `accept`: its seed,
-    loss, optimiser, batches and data.
+    loss, optimiser, batches and data.  One that only `reads` leaves writing to another process.
     """
 
     def __init__(
-        self, folder: Path, keep: int, identity: dict[str, Any], accept: Collection[str] = ()
+        self,
+        folder: Path,
+        keep: int,
+        identity: dict[str, Any],
+        accept: Collection[str] = (),
+        reads: bool = False,
     ):
+        self.reads = reads
         self.folder, self.keep, self.identity, self.accept = folder, keep, identity, accept
         if not {*accept} <= {*ACCEPTABLE}:
             possible = ", ".join(ACCEPTABLE)
@@ -36,6 +42,8 @@ class Store:
 
     def save(self, point: Any) -> None:
         """Write a checkpoint of where the run stands."""
+        if self.reads:
+            return
         at_the_end = point.history.records[-1:] if point.position == 0 else ()
         self.last = save_checkpoint(
             self.folder,

@@ -23,7 +23,7 @@ from chainrule.learn.identity import told
 from chainrule.learn.metrics import means_over
 from chainrule.learn.optimisers import Optimiser
 from chainrule.learn.progress import Shown, shown
-from chainrule.learn.step import make_step
+from chainrule.learn.step import Alone, Scale
 from chainrule.learn.store import Store
 
 Metrics = Mapping[str, Callable[..., Any]]
@@ -77,6 +77,7 @@ def train(
     seed: int = 0,
     keys: bool = False,
     compile: bool = True,
+    scale: Scale | None = None,
 ) -> Trained:
     """Minimise `loss(parameters, *batch)` over the batches, for so many epochs.
 
@@ -95,6 +96,9 @@ def train(
     - `keys`: the loss takes a key as its last argument, for dropout and other noise, drawn from
       `seed` and the number of the step; None where it is measured.
     - `callbacks`: each is called with the record of an epoch and the parameters; True ends the run.
+    - `scale`: an engine of `chainrule.scale`, whose workers compute each batch in shards. The run
+      ends with the same bits on any of them, which are not those of a run without.  Under MPI the
+      first rank alone writes, shows and calls back.
     - `progress`: a bar or lines, nothing (False), or a `cr.Live` that watches the run.
 
     The parameters passed in are not changed. Ctrl-C ends the run with what there is.
@@ -105,6 +109,12 @@ def train(
     start = Point(parameters, optimiser.init(parameters), best=plan.first_best(parameters))
     quiet = (lambda p, *batch: loss(p, *batch, None)) if keys else loss
     measure = plan.measure(quiet, compile)
+    if scale is not None and not hasattr(scale, "train_step"):
+        raise ArgumentError(
+            f"scale={scale!r}: pass an engine, as chainrule.scale.processes(4), or leave it out"
+        )
+    alone = scale is None
+    scale = scale or Alone()
     store = None
     if checkpoints is not None:
         accepted = (accept,) if isinstance(accept, str) else tuple(accept)
@@ -112,18 +122,20 @@ def train(
             "seed": seed,
             "loss": told(loss, "loss"),
             "optimiser": told(optimiser.update, "optimiser"),
+            **({} if alone else {"scale": "in shards"}),
             **plan.identity(),
             **source.identity(),
         }
-        store = Store(writable(checkpoints), keep, identity, accepted)
+        store = Store(writable(checkpoints), keep, identity, accepted, reads=not scale.first)
     run = _Run(
         plan=plan,
         source=source,
-        step=make_step(loss, optimiser, compile=compile),
+        step=scale.train_step(loss, optimiser, compile, keys),
         measure=measure,
         store=store,
         callbacks=tuple(callbacks),
-        shown=shown(progress, loss, epochs, source.count),
+        shown=shown(progress if scale.first else False, loss, epochs, source.count),
+        scale=scale,
         point=start,
         keyed=seed + 1 if keys else None,
     )
@@ -210,12 +222,14 @@ class _Run:
     store: Store | None
     callbacks: tuple[Callback, ...]
     shown: Shown
+    scale: Scale
     point: Point
     keyed: int | None  # what the keys are drawn from, if there are any
     unwritten: CheckpointError | None = None  # why the newest checkpoint is not there
 
     def to_the_end(self, resume: bool) -> Trained:
         resumed = self._resume(resume) if self.store else None
+        self._check_together()
         self.shown.start(self.point)
         why: BaseException | None = None
         try:
@@ -225,11 +239,15 @@ class _Run:
                 self._one_epoch()
         except KeyboardInterrupt as interrupt:
             why = interrupt
+            if self.scale.together and not interrupt.args:  # the other processes know nothing of it
+                raise
             if not _not_finite(self.point.parameters):
                 self._write()
             self.point = self.point._replace(stopped="interrupted")
         except Exception as error:  # the loss and the callbacks are the user's
             why = error
+            if self.store is not None and self.store.last is not None:
+                error.add_note(f"Run it again to resume from {self.store.last}")
             raise
         finally:
             self.shown.close(why)
@@ -258,6 +276,15 @@ class _Run:
         how = self.source.resume(found.position, found.step, found.source)
         self.point = found
         return f"resumed after step {found.step}, in epoch {found.epoch + 1}: {how}"
+
+    def _check_together(self) -> None:
+        """Raise where the processes of one run stand at different steps."""
+        step = self.scale.agreed(self.point.step)
+        if step != self.point.step:
+            raise CheckpointError(
+                f"this process resumes after step {self.point.step}, the first one after {step}: "
+                "name a folder of checkpoints that all processes see"
+            )
 
     def _is_over(self) -> bool:
         p = self.point
@@ -312,8 +339,9 @@ class _Run:
             p = self._judged(p)
         self.point = p
         self.shown.epoch(record, seconds)
-        answers = [callback(dict(record), p.parameters) for callback in self.callbacks]
-        if any(answer is True for answer in answers):
+        called = self.callbacks if self.scale.first else ()
+        answers = [callback(dict(record), p.parameters) for callback in called]
+        if self.scale.agreed(any(answer is True for answer in answers)):
             self.point = p._replace(stopped="callback")
         if self.plan.every is None or self._is_over():
             self._save()

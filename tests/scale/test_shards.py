@@ -1,0 +1,162 @@
+"""Where rows come from: arrays, files of which only rows are read, dask arrays, loaders."""
+
+import numpy as np
+import pytest
+
+from chainrule import scale
+from chainrule.errors import ArgumentError, DTypeError, ShapeError
+from chainrule.scale.shards import Cut, InBlocks, InMemory, Loaded, OnFile, source_of
+from tests.scale import losses
+from tests.scale.conftest import needs
+from tests.scale.losses import PARAMS, X, Y, loss
+
+
+def test_rows_are_cut_into_shards_that_differ_by_one():
+    source = source_of((X, Y), 13)
+    sizes = [len(source.load(i)[0]) for i in range(13)]
+    assert sum(sizes) == len(X)
+    assert max(sizes) - min(sizes) <= 1
+    assert np.array_equal(np.concatenate([source.load(i)[0] for i in range(13)]), X)
+    assert source.described(12) == f"shard 12 of 13, rows {len(X) - sizes[-1]} to {len(X) - 1}"
+
+
+@pytest.mark.parametrize(("rows", "count"), [(1, 1), (63, 63), (64, 64), (1000, 64)])
+def test_how_many_shards_there_are_follows_from_the_rows_alone(rows, count):
+    assert source_of((np.zeros((rows, 2)),), None).count == count
+
+
+@pytest.fixture
+def on_file(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    return np.load(tmp_path / "x.npy", mmap_mode="r")
+
+
+def test_a_mapped_file_is_read_row_by_row(on_file):
+    source = source_of((on_file,), 13)
+    (column,) = source.columns
+    assert isinstance(column, OnFile)
+    assert column.part(0, 3) is column
+    assert np.array_equal(np.concatenate([source.load(i)[0] for i in range(13)]), X)
+    assert not isinstance(source.load(0)[0].base, np.memmap)
+
+
+@pytest.mark.parametrize(
+    ("view", "kind"),
+    [
+        (lambda x: x[10:90], OnFile),
+        (lambda x: np.asarray(x)[10:], OnFile),
+        (lambda x: x[10:].reshape(-1, 5, 1), OnFile),
+        (lambda x: x[::2], InMemory),
+        (lambda x: x[:, 1:], InMemory),
+        (lambda x: x.T, InMemory),
+        (lambda x: x * 1.0, InMemory),
+        (lambda x: x.view("i8")[3:], OnFile),
+    ],
+)
+def test_views_of_a_mapped_file(on_file, view, kind):
+    array = view(on_file)
+    (column,) = source_of((array,), 1).columns
+    assert isinstance(column, kind)
+    assert np.array_equal(column.rows(1, 4), array[1:4])
+
+
+def test_what_was_written_into_a_mapped_file_counts(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    for mode in ("r+", "c"):
+        mapped = np.load(tmp_path / "x.npy", mmap_mode=mode)
+        mapped[0] = 7.0
+        assert np.array_equal(source_of((mapped,), 13).load(0)[0], mapped[:15])
+
+
+def test_a_file_that_has_become_shorter_is_an_error(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    np.save(tmp_path / "x.npy", X[:50])
+    with pytest.raises(scale.ScaleError, match="shorter than it was"):
+        scale.value_and_grad(loss, compile=False)(PARAMS, mapped, Y)
+
+
+def test_the_bits_of_a_mapped_file_are_those_of_its_array(on_file):
+    vg = scale.value_and_grad(loss, shards=13, compile=False)
+    assert losses.bits(vg(PARAMS, on_file, Y)) == losses.bits(vg(PARAMS, X, Y))
+
+
+def test_a_part_holds_only_its_rows():
+    source = source_of((X, Y), 13).part(4, 8)
+    low, high = source.bounds(4)[0], source.bounds(7)[1]
+    assert source.columns[0].array.shape == (high - low, 5)
+    assert np.array_equal(source.load(5)[0], source_of((X, Y), 13).load(5)[0])
+
+
+def test_dask_arrays_by_blocks():
+    array = needs("dask.array").from_array(X, chunks=(50, 2))
+    source = source_of((array, Y), 13)
+    assert isinstance(source.columns[0], InBlocks)
+    vg = scale.value_and_grad(loss, shards=13, compile=False)
+    assert losses.bits(vg(PARAMS, array, Y)) == losses.bits(vg(PARAMS, X, Y))
+    part = source.part(2, 4)
+    assert np.array_equal(part.load(3)[0], source_of((X,), 13).load(3)[0])
+    assert len(part.columns[0].array.dask) < len(array.dask)
+    with pytest.raises(ShapeError, match=r"compute_chunk_sizes\(\)"):
+        source_of((array[array[:, 0] > 0],), None)
+
+
+def test_a_loader_is_called_for_its_shards_once():
+    called = []
+
+    def load(shard):
+        called.append(shard)
+        return losses.load(shard)
+
+    vg = scale.value_and_grad(loss, compile=False)
+    found = vg(PARAMS, scale.Shards(load, 7))
+    assert called == [*range(7)]
+    assert losses.bits(found) == losses.bits(vg(PARAMS, scale.Shards(losses.load, 7)))
+    assert isinstance(source_of((scale.Shards(load, 7),), 7), Loaded)
+
+
+def test_a_loader_may_give_one_array():
+    found = scale.value_and_grad(lambda p, x: np.sum(p * x), how="sum")(
+        1.0, scale.Shards(lambda i: X[i : i + 1, 0], 4)
+    )
+    np.testing.assert_allclose(found[1], X[:4, 0].sum(), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "says"),
+    [
+        (lambda: source_of((), None), ArgumentError, "there are no rows"),
+        (lambda: source_of((X, Y[1:]), None), ShapeError, "equally many rows, got 203, 202"),
+        (lambda: source_of((X[:5],), 6), ArgumentError, "pass shards=5 or fewer"),
+        (lambda: source_of((X[:0],), None), ArgumentError, "0 rows are too few"),
+        (lambda: source_of((X, 3.0), None), ShapeError, "functools.partial"),
+        (lambda: source_of((np.array([{}]),), None), DTypeError, "Python objects"),
+        (lambda: source_of((scale.Shards(len, 3),), 4), ArgumentError, "leave out shards="),
+        (lambda: source_of((X, scale.Shards(len, 3)), 4), ArgumentError, "a tuple of them"),
+        (lambda: scale.Shards(3, 3), ArgumentError, "Shards"),
+        (lambda: scale.Shards(len, 0), ArgumentError, "whole number"),
+    ],
+)
+def test_bad_rows(call, kind, says):
+    with pytest.raises(kind, match=says):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("load", "count", "says"),
+    [
+        (losses.load_but_17, 20, r"shard 17 of 20.*OSError: rows-17.npy(.|\n)*in load_but_17"),
+        (losses.load_other_columns, 8, r"shard 5 of 8.*its arrays have rows of float64\(4,\)"),
+        (losses.load_empty, 4, "shard 2 of 4.*it has no rows"),
+        (losses.load_ragged, 2, "shard 0 of 2.*equally many rows, got 3, 4"),
+        (lambda i: 3.0, 2, "arrays with rows"),
+    ],
+)
+def test_a_loader_that_fails_is_named_with_its_shard(load, count, says):
+    vg = scale.value_and_grad(loss, compile=False)
+    with pytest.raises(scale.ScaleError, match=says):
+        vg(PARAMS, scale.Shards(load, count))
+
+
+def test_sources_are_cut():
+    assert isinstance(source_of((X,), 3), Cut)
