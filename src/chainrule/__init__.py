@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import numpy
+import numpy as _numpy
 
 from chainrule import explain
 from chainrule.core.op import OPS
@@ -36,6 +36,7 @@ from chainrule.errors import (
     UnsupportedError,
     ViewWriteError,
 )
+from chainrule.ops.sparse_values import sparse_values
 from chainrule.ops.structure import stop_gradient
 from chainrule.record import methods as _methods  # noqa: F401 - Variable gets ndarray's methods
 from chainrule.record import operators as _operators  # noqa: F401 - and its operators
@@ -116,12 +117,14 @@ __all__ = [
     "jvp",
     "key",
     "learn",
+    "numpy",
     "per_example_grad",
     "propagate",
     "scale",
     "scan",
     "scipy",
     "set_threads",
+    "sparse_values",
     "stop_gradient",
     "topological_sort",
     "trace",
@@ -183,10 +186,30 @@ def __getattr__(name: str) -> Any:
         return value
     if name in OPS:
         return OPS[name]
-    op = op_of(getattr(numpy, name, None))
+    op = op_of(getattr(_numpy, name, None))
     if op is not None:
         return op
+    if name in ELSEWHERE:
+        raise UnsupportedAttributeError(f"cr.{name} is of another library; {ELSEWHERE[name]}")
     raise AttributeError(f"module 'chainrule' has no attribute {name!r}")
+
+
+# What other libraries call it, and what it is here.
+ELSEWHERE = {
+    "jit": "write cr.compile(f) instead",
+    "pmap": "write cr.compile(cr.vmap(f)), which uses every core",
+    "jacrev": "write cr.jacobian(f, mode='reverse')",
+    "jacfwd": "write cr.jacobian(f, mode='forward')",
+    "elementwise_grad": "write cr.grad(lambda x: np.sum(f(x)))",
+    "custom_jvp": "write a cr.Function instead",
+    "custom_vjp": "write a cr.Function instead",
+    "primitive": "write a cr.Function instead",
+    "no_grad": "compute with x.value, or with cr.stop_gradient(x)",
+    "tensor": "write cr.variable(value) instead",
+    "lax": "write cr.scan, cr.while_loop, cr.fori_loop or cr.cond, or a loop in Python",
+    "device_put": "leave it out, arrays are in the memory of the CPU",
+    "config": "leave it out, numbers are float64 from the start",
+}
 
 
 def __dir__() -> list[str]:

@@ -19,10 +19,14 @@ from chainrule.record.creation import (
     asarray,
     ascontiguousarray,
     asfortranarray,
+    copy,
     empty,
     empty_like,
+    eye,
     full,
     full_like,
+    identity,
+    linspace,
     ones,
     ones_like,
     zeros,
@@ -32,8 +36,9 @@ from chainrule.record.creation import looking_into_lists as _looking_into_lists
 from chainrule.record.protocol import op_of as _op_of
 
 __all__ = [
-    "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "empty", "empty_like",
-    "full", "full_like", "ones", "ones_like", "zeros", "zeros_like",
+    "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy", "empty",
+    "empty_like", "eye", "full", "full_like", "identity", "linspace", "ones", "ones_like",
+    "zeros", "zeros_like",
 ]  # fmt: skip
 _Dispatched = type(_numpy.mean)
 _taught: dict[str, Any] = {}

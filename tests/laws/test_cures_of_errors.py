@@ -18,11 +18,13 @@ import chainrule as cr
 from tests.laws.error_cures import (
     analysis,
     derivatives,
+    foreign,
     learning,
     operations,
     recording,
     running,
     scaling,
+    scipy_arrays,
 )
 from tests.laws.error_cures.entry import ENTRIES, Entry
 from tests.laws.messages import Message, is_message, messages, messages_in, one_line
@@ -30,11 +32,13 @@ from tests.laws.messages import Message, is_message, messages, messages_in, one_
 ROOMS = (
     analysis,
     derivatives,
+    foreign,
     learning,
     operations,
     recording,
     running,
     scaling,
+    scipy_arrays,
 )  # each enters its own
 
 # Messages without an entry, by a part of their text, and why.  This list only shrinks.

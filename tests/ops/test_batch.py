@@ -16,11 +16,16 @@ COUNT = 3
 
 # Ops that work lane by lane, and why.  This list only shrinks.
 LOOPED: dict[str, str] = {
+    "all_pole": "SciPy's filter takes one set of coefficients; signals through one do not loop",
+    "krylov_solve": "SciPy's solvers take one matrix; right sides of one matrix do not loop",
     "least_squares": "NumPy's lstsq takes one matrix; right sides of one matrix do not loop",
     "live_operand": "it asks another op which entries are read; where all lanes agree it does not",
+    "lu_packed": "SciPy's lu_factor takes one matrix",
     "outcome": "it runs an op to see what comes of it, and one lane may fail alone",
     "random_bits": "NumPy's generator takes one key",
     "random_uniform": "NumPy's generator takes one key",
+    "sparse_matmul": "SciPy's product takes one sparse matrix; operands of one do not loop",
+    "sparse_solve": "SciPy's splu takes one matrix; right sides of one matrix do not loop",
     "split_key": "NumPy's generator takes one key",
     "unique_labels": "how many values are distinct is found lane by lane",
 }

@@ -16,9 +16,10 @@ from chainrule.core.order import dfs_order, order_above
 from chainrule.diff.forward import forward
 from chainrule.diff.history import on_variables, reverse_or_record
 from chainrule.diff.reverse import own
-from chainrule.errors import ArgumentError, DerivativeError, DetachError, DTypeError
+from chainrule.errors import ArgumentError, DerivativeError, DTypeError
 from chainrule.ops.arithmetic import identity
 from chainrule.ops.joining import refuse_twist
+from chainrule.record.foreign import told_as_ours
 from chainrule.record.recorder import as_operand
 from chainrule.record.state import current, recording, untraced
 from chainrule.record.variable import Variable
@@ -55,12 +56,8 @@ class Call:
             self.given += leaves
             self.structures.append(structure)
         try:
-            with recording(inside=True):
+            with recording(inside=True), told_as_ours():
                 self.result = f(*args, **kwargs)
-        except ValueError as error:  # by which NumPy replaces ours where an array is assigned to
-            if isinstance(error.__cause__, DetachError):
-                raise error.__cause__ from None
-            raise
         finally:
             for v in self.inputs:
                 if v is not None and isinstance(v.node, Leaf):

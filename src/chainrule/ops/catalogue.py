@@ -11,6 +11,10 @@ CATALOGUE = {
         "positive power reciprocal remainder sqrt square square_of_root subtract"
     ),
     "assembling": "append block column_stack dstack hstack insert vstack",
+    "by_pieces": (
+        "apply_along_axis divmod_of histogram isneginf isposinf ldexp piecewise real_if_close "
+        "unwrap"
+    ),
     "coincidence": "first_order_only",
     "comparison": (
         "bitwise_and bitwise_or bitwise_xor close_within greater greater_equal invert isclose "
@@ -36,6 +40,7 @@ CATALOGUE = {
         "logit logit_slope sigmoid softplus xlog1py xlogy"
     ),
     "extrema": "argmax argmin max min nanargmax nanargmin nanmax nanmin ptp",
+    "filters": "all_pole",
     "fourier": (
         "fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft "
         "rfft2 rfftn"
@@ -45,12 +50,14 @@ CATALOGUE = {
     "indexing": "embed gather getitem scatter setitem setitem_at",
     "interpolation": "interp interp_line interp_segments",
     "joining": "concatenate numpy_concatenate numpy_stack stack",
+    "krylov": "krylov_solve",
     "least_squares": "least_squares lstsq matrix_rank pinv",
     "linalg": (
         "cho_solve cholesky inv solve solve_system solve_triangular tensorinv tensorsolve "
         "triangular_solve"
     ),
     "loop": "loop",
+    "lu": "lu_packed",
     "matrix_functions": "expm logm matrix_power solve_sylvester sqrtm",
     "nans": "nancumprod nancumsum nanmean nanprod nanstd nansum nanvar",
     "norms": "cond euclidean_norm matrix_norm norm power_norm unit_vector vector_norm",
@@ -60,6 +67,7 @@ CATALOGUE = {
         "sort_labels"
     ),
     "outcomes": "outcome",
+    "polynomials": "poly polyadd polyder polyfit polyint polymul polysub polyval roots",
     "pooling": "avg_pool max_collect max_peaks max_pool max_spread sum_pool sum_unpool",
     "positions": (
         "argwhere digitize flatnonzero insertion_points ix_ nonzero ravel_multi_index "
@@ -90,6 +98,7 @@ CATALOGUE = {
     "singular_values": "svd svd_factors svdvals",
     "softmax": "log_softmax logsumexp logsumexp_weighted softmax",
     "spacing": "geomspace linspace logspace numpy_linspace",
+    "sparse": "sparse_matmul sparse_solve",
     "special_bessel": (
         "airy airy_ai airy_aip airy_bi airy_bip i0 i0e i1 i1e iv ive ive_derivative j0 j1 jv k0 "
         "k0e k1 k1e kv kve kve_derivative spherical_in spherical_jn spherical_kn spherical_yn y0 "
@@ -129,6 +138,7 @@ CATALOGUE = {
     "splitting": "array_split delete dsplit hsplit split unstack vsplit",
     "statistics": "all_equal average bincount deviation mean std var",
     "structure": "astype conjugate constant copy imag item numpy_astype real stop_gradient",
+    "trig_transforms": "trig_transform",
     "trigonometric": (
         "angle arccos arcsin arctan arctan2 arctan_slope cos deg2rad degrees direction hypot "
         "inversion rad2deg radians sin sinc sinc_derivative tan"

@@ -186,6 +186,8 @@ def as_array(value: Any) -> Any:
         return numeric(value)
     if isinstance(value, np.ndarray):
         return as_array(value.tolist())
+    if is_table(value):
+        return as_array(value.to_numpy())
     if holds_variable(value):
         nested = (list, tuple, np.ndarray)
         return stack([as_array(v) if isinstance(v, nested) else v for v in value])
@@ -202,11 +204,18 @@ def as_array(value: Any) -> Any:
 
 
 def numeric(array: Any) -> Any:
-    """The array itself, if all it holds is numbers."""
+    """The array itself, if all it holds is numbers; of a column of a table its numbers."""
+    if is_table(array):
+        return as_array(array.to_numpy())
     if array.dtype.kind not in NUMERIC:
         raise DTypeError(f"{array.dtype.name} is not a type of numbers")
     refuse_twist(array)
     return array
+
+
+def is_table(value: Any) -> bool:
+    """A column or a whole table of pandas, or of a library with the same way out."""
+    return not hasattr(value, "__chainrule_record__") and hasattr(type(value), "to_numpy")
 
 
 def refuse_twist(value: Any) -> None:

@@ -18,7 +18,7 @@ from chainrule.core.depends import FILLS
 from chainrule.core.masked import settled
 from chainrule.core.op import Sample, sample
 from chainrule.core.spec import Spec
-from chainrule.errors import ArgumentError, DTypeError, UnsupportedError
+from chainrule.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from chainrule.ops.define import composite, linear, same_shape, shaped_spec
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw
@@ -383,12 +383,39 @@ def _pad_constant(x: Any, widths: Pairs, values: Any) -> Any:
     return np.where(side == sides, framed, values[np.minimum(side, sides - 1)])
 
 
+STATISTICS = {"mean": np.mean, "maximum": np.max, "minimum": np.min, "median": np.median}
+
+
+def _pad_by_axis(x: Any, widths: Pairs, mode: str, end_values: Any) -> Any:
+    """Axis by axis, on what the axes before have added already."""
+    ends = np.broadcast_to(as_array(end_values), (x.ndim, 2))
+    for axis, (before, after) in enumerate(widths):
+        n = x.shape[axis]
+        if not n:
+            raise ShapeError(f"pad: mode={mode!r} of an axis of no elements")
+        sides = []
+        for side, (width, edge) in enumerate(((before, 0), (after, n - 1))):
+            if mode == "linear_ramp":
+                last = x[(*(slice(None),) * axis, slice(edge, edge + 1))]
+                part = np.arange(width) / max(width, 1)
+                part = np.reshape(
+                    part if side == 0 else part[::-1], (-1,) + (1,) * (x.ndim - axis - 1)
+                )
+                sides.append(ends[axis, side] + (last - ends[axis, side]) * part)
+            else:
+                middle = STATISTICS[mode](x, axis=axis, keepdims=True)  # type: ignore[operator]
+                sides.append(np.repeat(middle, width, axis=axis))
+        x = np.concatenate([sides[0], x, sides[1]], axis=axis)
+    return x
+
+
 def _pad(
     x: Any,
     pad_width: Any,
     mode: str = "constant",
     constant_values: Any = 0,
     reflect_type: str = "even",
+    end_values: Any = 0,
 ) -> Any:
     x = as_array(x)
     widths = _widths(pad_width, x.ndim)
@@ -396,10 +423,14 @@ def _pad(
         return copy_of(x)
     if mode == "constant":
         return _pad_constant(x, widths, constant_values)
+    if mode == "empty":
+        return pad_zeros(x, widths)
+    if mode == "linear_ramp" or mode in STATISTICS:
+        return _pad_by_axis(x, widths, mode, end_values)
     if mode not in ("edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
         raise UnsupportedError(
             f"np.pad of a Variable with mode={mode!r} and reflect_type={reflect_type!r}: it takes "
-            "the modes constant, edge, reflect, symmetric and wrap, and even reflections"
+            "NumPy's modes by name, and even reflections"
         )
     return picked(x, np.pad(numbered(x), widths, mode=mode))  # type: ignore[call-overload]
 
@@ -418,7 +449,9 @@ def _pads() -> list[Sample]:
         sample(matrix.astype(np.float32), 1, constant_values=0.1),
         sample(draw((), -2, 2), 1),
         sample(draw((0,), -2, 2), 1, constant_values=2.0),
-        *(sample(row, (1, 2), mode=mode) for mode in picking),
+        *(sample(row, (1, 2), mode=mode) for mode in (*picking, *STATISTICS)),
+        *(sample(matrix, ((1, 2), (0, 3)), mode=mode) for mode in ("mean", "maximum")),
+        sample(matrix, ((1, 2), (0, 3)), mode="linear_ramp", end_values=((1.0, 2.0), (3.0, 4.0))),
         *(sample(matrix, ((3, 4), (5, 2)), mode=mode) for mode in picking),
     ]
 

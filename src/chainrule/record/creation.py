@@ -12,10 +12,10 @@ from chainrule.core.node import Node, line_at
 from chainrule.core.op import OPS
 from chainrule.core.rule import rule_for
 from chainrule.errors import ArgumentError, ChainruleError, UnsupportedError
-from chainrule.ops.joining import holds_variable
+from chainrule.ops.joining import NUMERIC, holds_variable
 from chainrule.ops.structure import cast_into, constant, only_device
 from chainrule.record.protocol import array_function
-from chainrule.record.recorder import as_operand
+from chainrule.record.recorder import as_operand, record
 from chainrule.record.state import current, user_line
 from chainrule.record.variable import Variable
 
@@ -51,7 +51,8 @@ def array(
     if not holds_variable(object):
         if like is not None:
             options["like"] = like
-        return np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options)
+        made = np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options)
+        return made if made is object else assignable(made, of=object)
     _refuse(like=like, **{k: v for k, v in options.items() if k != "subok"})
     operand = as_operand(object, Variable)
     if dtype is not None and operand.dtype != np.dtype(dtype):
@@ -132,12 +133,21 @@ def looking_into_lists(function: Any) -> Any:
 # -- new arrays --------------------------------------------------------------------------------
 
 
-def assignable(value: np.ndarray) -> Any:
-    """A new array; inside a differentiated function a Variable, so that `a[i] = x` is recorded."""
+def assignable(value: np.ndarray, of: Any = None) -> Any:
+    """A new array; inside a differentiated function a Variable, so that `a[i] = x` is recorded.
+
+    One made `of` an array that was there before is a copy of it, which a compiled function makes
+    anew in each call.
+    """
     state = current.get()
     recorded = state.inside or state.tracing is not None
-    if not recorded or value.dtype.kind not in "fc":
+    if not recorded or value.dtype.kind not in "fc" or type(value) is not np.ndarray:
         return value
+    if type(of) is np.ndarray and of.dtype.kind in NUMERIC:
+        copied = record(Variable, OPS["copy"], [of], {"order": "K"}, user_line())
+        if copied.dtype != value.dtype:
+            copied = copied.astype(value.dtype)
+        return copied if copied.shape == value.shape else copied.reshape(value.shape)
     args = () if state.tracing is not None else None
     attrs = {"value": value}
     rule = rule_for(constant, ())
@@ -179,6 +189,31 @@ def full(
     value = value if dtype is None else cast_into(value, np.dtype(dtype))
     filled = np.broadcast_to(value, (shape,) if np.ndim(shape) == 0 else tuple(shape))
     return OPS["copy"](filled, order=order)
+
+
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
+    """As `np.copy`; inside a differentiated function the result can be assigned Variables."""
+    if holds_variable(a):
+        return array(a, order=order)
+    return assignable(np.copy(a, order, subok), of=a)  # type: ignore[call-overload]
+
+
+def _assigned_to(function: Any) -> Any:
+    """A NumPy function that makes an array of numbers, whose result can be assigned Variables."""
+
+    @wraps(function)
+    def create(*args: Any, **options: Any) -> Any:
+        if any(holds_variable(a) for a in (*args, *options.values())):
+            return array_function(Variable, function, args, options, user_line())
+        made = function(*args, **options)
+        return assignable(made) if type(made) is np.ndarray else made
+
+    return create
+
+
+eye = _assigned_to(np.eye)
+identity = _assigned_to(np.identity)
+linspace = _assigned_to(np.linspace)
 
 
 # -- as another array --------------------------------------------------------------------------

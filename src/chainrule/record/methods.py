@@ -10,6 +10,7 @@ from chainrule.core.node import NO_ATTRS, line_at
 from chainrule.core.op import OPS
 from chainrule.errors import ArgumentError, DTypeError, UnsupportedAttributeError
 from chainrule.ops import shape, structure
+from chainrule.ops.sparse_values import with_sparse
 from chainrule.record.operators import is_operand
 from chainrule.record.protocol import array_function
 from chainrule.record.recorder import record
@@ -169,13 +170,13 @@ members(
 
 def _matmul(self: Variable, other: Any) -> Any:
     if not is_operand(other):
-        return NotImplemented
+        return with_sparse(OPS["matmul"], self, other)
     return record(Variable, OPS["matmul"], [self, other], NO_ATTRS)
 
 
 def _rmatmul(self: Variable, other: Any) -> Any:
     if not is_operand(other):
-        return NotImplemented
+        return with_sparse(OPS["matmul"], other, self)
     return record(Variable, OPS["matmul"], [other, self], NO_ATTRS)
 
 
@@ -210,7 +211,27 @@ def _unknown(self: Variable, name: str) -> Any:
         raise UnsupportedAttributeError(
             f"ndarray.{name} is not supported on a Variable; x.value.{name} is the plain array's"
         )
-    raise AttributeError(f"'Variable' object has no attribute {name!r}")
+    if name in ELSEWHERE:
+        raise UnsupportedAttributeError(f"x.{name} is of another library; {ELSEWHERE[name]}")
+    raise UnsupportedAttributeError(f"'Variable' object has no attribute {name!r}")
+
+
+# What other libraries call it, and what it is here.
+ELSEWHERE = {
+    "detach": "write cr.stop_gradient(x) instead",
+    "numpy": "write x.value instead",
+    "cpu": "leave it out, a Variable is in the memory of the CPU",
+    "cuda": "leave it out, a Variable is in the memory of the CPU",
+    "requires_grad_": "write cr.variable(value), or let cr.grad(f) make the leaves",
+    "requires_grad": "ask x.is_leaf; every Variable that a leaf leads to has a gradient",
+    "grad_fn": "read x.node, the operation that made it",
+    "retain_grad": "call cr.trace(f, …), run.adjoint(node) is the gradient of any node",
+    "clone": "write x.copy() instead",
+    "permute": "write x.transpose(axes) instead",
+    "unsqueeze": "write np.expand_dims(x, axis)",
+    "block_until_ready": "leave it out, a value is there as soon as it is computed",
+    "at": "write y = x.copy(); y[i] = v, which is recorded",
+}
 
 
 members(

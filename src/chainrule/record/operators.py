@@ -17,6 +17,8 @@ from chainrule.core.op import Op
 from chainrule.core.rule import Rule, rule_for
 from chainrule.errors import ArgumentError, DTypeError
 from chainrule.ops import arithmetic, comparison
+from chainrule.ops.joining import is_table
+from chainrule.ops.sparse_values import with_sparse
 from chainrule.record.making import defined, making
 from chainrule.record.recorder import record
 from chainrule.record.state import user_line
@@ -69,7 +71,9 @@ def method(self, other):
             return made
     elif type(other) is Variable or type(other) is float:
         return record(Variable, op, [self, other], NO_ATTRS)
-    return record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
+    if is_operand(other):
+        return record(Variable, op, [self, other], NO_ATTRS)
+    return with_sparse(op, self, other)
 
 
 def reflected(self, other):
@@ -82,7 +86,9 @@ def reflected(self, other):
         out, frame = x {symbol} y, caller(1)
         {make_second}
         return made
-    return record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
+    if is_operand(other):
+        return record(Variable, op, [other, self], NO_ATTRS)
+    return with_sparse(op, other, self)
 """
 
 
@@ -117,6 +123,7 @@ def names_of(op: Op, rules: dict[str, Rule]) -> dict[str, Any]:
         "is_operand": is_operand,
         "is_root": arithmetic.is_root,
         "record": record,
+        "with_sparse": with_sparse,
     }
 
 
@@ -161,8 +168,10 @@ def plain_operator(op: Op) -> tuple[Any, Any]:
 
 
 def is_operand(value: Any) -> bool:
-    return type(value) is np.ndarray or isinstance(
-        value, (Variable, np.ndarray, np.generic, float, int, complex, list, tuple)
+    return (
+        type(value) is np.ndarray
+        or isinstance(value, (Variable, np.ndarray, np.generic, float, int, complex, list, tuple))
+        or is_table(value)
     )
 
 
@@ -205,15 +214,15 @@ def install(name: str) -> None:
 
     def method(self: Variable, other: Any) -> Any:
         build()
-        return (
-            record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
-        )
+        if is_operand(other):
+            return record(Variable, op, [self, other], NO_ATTRS)
+        return with_sparse(op, self, other)
 
     def reflected(self: Variable, other: Any) -> Any:
         build()
-        return (
-            record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
-        )
+        if is_operand(other):
+            return record(Variable, op, [other, self], NO_ATTRS)
+        return with_sparse(op, other, self)
 
     setattr(Variable, f"__{name}__", method)
     setattr(Variable, f"__r{name}__", reflected)

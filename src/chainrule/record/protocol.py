@@ -12,6 +12,7 @@ from chainrule.core.node import line_at
 from chainrule.core.op import OPS, Op, Partials
 from chainrule.core.rule import rule_for
 from chainrule.errors import ChainruleError, DetachError, UnsupportedError
+from chainrule.record.folding import FOLDS, folded
 from chainrule.record.making import ufunc_maker
 from chainrule.record.recorder import LinePlace, as_operand, call, located, record, translated
 from chainrule.record.state import user_line
@@ -94,7 +95,10 @@ def array_ufunc(
         return call(variable, op, inputs, kwargs, line)
     name = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {}).get(ufunc.__name__)
     if name is not None:
-        return call(variable, OPS[name], inputs, {"axis": 0, **kwargs}, line)
+        args, options = without_initial(inputs, {"axis": 0, **kwargs})
+        return with_initial(ufunc, call(variable, OPS[name], args, options, line), kwargs)
+    if method in FOLDS and len(op.inputs) == 2:
+        return folded(ufunc, method, inputs, kwargs)
     if method == "at" and ufunc in (np.add, np.subtract):
         x, indices, values = inputs
         if not isinstance(x, variable):
@@ -138,7 +142,18 @@ def lost_in_array(name: str) -> DetachError:
         f"{name} cannot write its result into an existing array: a gradient would be lost.\n"
         f"  {line_at(*user_line()).shown()}\n"
         "  assign the result instead: `a += x` on an ndarray becomes `a = a + x`, and\n"
-        "  `np.add(x, y, out=a)` becomes `a = np.add(x, y)`."
+        "  `np.add(x, y, out=a)` becomes `a = np.add(x, y)`.  To write into a part, `a[1:] += x`,\n"
+        "  make the array with chainrule.numpy.zeros(n), or with chainrule.numpy.copy(a) of a."
+    )
+
+
+def lost_in_assignment(line: str) -> DetachError:
+    return DetachError(
+        "a Variable cannot be assigned into a plain ndarray: its gradient would be lost.\n"
+        f"  {line}\n"
+        "  make the array with chainrule.numpy, `import chainrule.numpy as np`: the results of\n"
+        "  np.zeros(n), and of np.copy(a) for an array a, can be assigned to; or build it with\n"
+        "  np.stack([...]).  To drop the gradient on purpose, assign cr.stop_gradient(v).value."
     )
 
 
@@ -198,9 +213,28 @@ def array_function(
             return _answered(variable, func, args, kwargs)
         raise unsupported(_qualified(func))
     _plan(op, func, args, kwargs)
+    start = kwargs
     if len(args) > 1 or kwargs:
-        args, kwargs = as_our_call(op, func, args, kwargs)
-    return call(variable, op, args, kwargs, line)
+        args, kwargs = without_initial(*as_our_call(op, func, args, kwargs))
+    return with_initial(STARTED.get(op.name), call(variable, op, args, kwargs, line), start)
+
+
+STARTED = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+def without_initial(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A reduction's arguments without an `initial` that is a Variable: `with_initial` adds it."""
+    if hasattr(kwargs.get("initial"), "__chainrule_record__"):
+        kwargs = {k: v for k, v in kwargs.items() if k != "initial"}
+    return args, kwargs
+
+
+def with_initial(ufunc: np.ufunc | None, found: Any, kwargs: dict[str, Any]) -> Any:
+    """A reduction's result together with the Variable it starts from."""
+    initial = kwargs.get("initial")
+    if ufunc is None or not hasattr(initial, "__chainrule_record__"):
+        return found
+    return ufunc(found, initial)
 
 
 def _answered(
@@ -322,7 +356,7 @@ def unsupported(name: str) -> UnsupportedError:
     from difflib import get_close_matches
 
     known = sorted({op.name for op in OPS.values()} - {"stop_gradient"})  # a cure must not drop it
-    close = get_close_matches(name.rsplit(".", 1)[-1], known, n=1, cutoff=0.4)
+    close = get_close_matches(name.rsplit(".", 1)[-1], known, n=1, cutoff=0.7)
     nearest = f"; the nearest supported function is {close[0]}" if close else ""
     return UnsupportedError(
         f"{name} is not supported on a Variable{nearest}.\n  {line_at(*user_line()).shown()}\n"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from contextvars import ContextVar
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chainrule.core.node import Node
 
 
 class State:
@@ -75,6 +78,18 @@ class untraced:  # noqa: N801 - as `recording`
     def __exit__(self, *_: object) -> None:
         if self.hook is not None:
             sys.settrace(self.hook)
+
+
+def is_constant(node: Node) -> bool:
+    """Whether no derivative leads through a node, so that its number may be had as it is.
+
+    To the compiler the numbers of an undifferentiated call are inputs, and no constants.
+    """
+    if node.dtype.kind in "iub":
+        return True
+    tracing = current.get().tracing
+    guarded = tracing is not None and tracing.guarded
+    return not guarded and node.rule is not None and node.first is None
 
 
 # Rooms whose frames are never the user's line.  What is written on the public face (learn, cli)

@@ -20,6 +20,7 @@ from chainrule.errors import DerivativeError, DTypeError
 from chainrule.ops.joining import refuse_twist
 from chainrule.ops.structure import constant
 from chainrule.record.calls import CallLog
+from chainrule.record.foreign import told_as_ours
 from chainrule.record.recorder import as_operand
 from chainrule.record.state import recording
 from chainrule.record.variable import Variable, leaf
@@ -71,7 +72,7 @@ class Trace:
     ) -> tuple[list[Node], Structure]:
         """Call f; the nodes of its results, and the container they came in."""
         try:
-            with recording(tracing=self, inside=self.inside, line=None):
+            with recording(tracing=self, inside=self.inside, line=None), told_as_ours():
                 result = f(*passed, **kwargs)
                 found, structure = flatten(result)
                 outputs = [_output_node(v, self) for v in found]

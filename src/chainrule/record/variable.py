@@ -21,10 +21,17 @@ from chainrule.errors import DetachError, DTypeError, UnsupportedError, ViewWrit
 from chainrule.ops import indexing, structure
 from chainrule.ops.index import split_index
 from chainrule.ops.joining import MASKED
+from chainrule.ops.sparse_values import boxed
 from chainrule.record.making import item_maker
-from chainrule.record.protocol import array_function, array_ufunc, ufunc_makers, ufunc_ops
+from chainrule.record.protocol import (
+    array_function,
+    array_ufunc,
+    lost_in_assignment,
+    ufunc_makers,
+    ufunc_ops,
+)
 from chainrule.record.recorder import FOREIGN, as_operand, call, record, translated
-from chainrule.record.state import current, user_frame, user_line
+from chainrule.record.state import current, is_constant, user_frame, user_line
 
 DOUBLE = np.dtype(np.float64)
 CACHE, SWAP = opmap["CACHE"], opmap["SWAP"]
@@ -164,6 +171,7 @@ class Variable:
         return array_function(Variable, func, args, kwargs, user_line(2))
 
     __array_priority__ = 1000.0
+    __pandas_priority__ = 5000  # above 4000 of a DataFrame, which then leaves operators to us
 
     # -- indexing ----------------------------------------------------------------------------
 
@@ -260,10 +268,12 @@ class Variable:
         NumPy asks for this where it does not dispatch: `np.array([x[0], 2 * x[1]])`.  The object
         array is taken in as a stack when it meets chainrule again, so no gradient is lost.
         """
-        if self.dtype.kind in "iub":
+        if is_constant(self.node):
             self._note_read()
             return np.array(self._value, dtype)
         frame = user_frame()
+        if frame.f_globals.get("__name__", "").startswith("scipy.sparse"):
+            return boxed(self)
         if frame.f_globals.get("__name__", "").startswith("numpy.ma"):
             raise DTypeError(f"{MASKED}\n  {line_at(*user_line()).shown()}")
         if frame.f_code.co_code[frame.f_lasti] in STORE_ITEM:
@@ -340,17 +350,11 @@ class Variable:
         frame = user_frame(2)
         stores = frame.f_code.co_code[frame.f_lasti] in STORE_ITEM
         inside_numpy = frame.f_globals.get("__name__", "").startswith("numpy")
-        if self.dtype.kind not in "fc" or not (stores or inside_numpy or current.get().inside):
+        if is_constant(self.node) or not (stores or inside_numpy or current.get().inside):
             return
         line = line_at(*user_line()).shown()
         if stores:
-            raise DetachError(
-                "a Variable cannot be assigned into a plain ndarray: its gradient would be lost.\n"
-                f"  {line}\n"
-                "  with `import chainrule.numpy as np`, np.zeros(2) can be assigned to, and so\n"
-                "  can np.zeros(a.shape) + a; or build it with np.stack([...]).  To drop the\n"
-                "  gradient on purpose, assign cr.stop_gradient(v).value."
-            )
+            raise lost_in_assignment(line)
         raise DetachError(
             f"{conversion}() of a Variable inside a "
             f"{'NumPy' if inside_numpy else 'differentiated'} function would lose its gradient.\n"

@@ -81,13 +81,6 @@ def filled(make):
     return f
 
 
-def added_to(x):
-    a = np.array([3.0, 4.0])
-    y = cnp.zeros(a.shape) + a
-    y[0] = x[0] ** 2
-    return np.sum(y)
-
-
 def number_in(x):
     y = np.zeros(2)
     y[0] = cr.stop_gradient(x[0]).value
@@ -100,32 +93,23 @@ def variable_in(x):
     return np.sum(x * y)
 
 
-def from_array(x):
-    y = cnp.array([3.0, 4.0])
-    y[0] = x[0] ** 2
-    return np.sum(y)
-
-
+ASSIGNING = "record/protocol.py:lost_in_assignment"
 entry(
-    DETACHING, "np.zeros(2) can be assigned to",
+    ASSIGNING, "np.zeros(n), and of np.copy(a) for an array a, can be assigned to",
     slope(filled(np.zeros)),
     slope(filled(cnp.zeros)),
+    slope(filled(lambda n: cnp.copy(np.zeros(n)))),
+    slope(filled(lambda n: cnp.array(np.zeros(n)))),
     right=[3.0, 0.0],
 )  # fmt: skip
 entry(
-    DETACHING, "and so can np.zeros(a.shape) + a",
-    slope(from_array),
-    slope(added_to),
-    right=[3.0, 0.0],
-)  # fmt: skip
-entry(
-    DETACHING, "or build it with np.stack([...])",
+    ASSIGNING, "or build it with np.stack([...])",
     slope(filled(np.zeros)),
     slope(lambda x: np.sum(np.stack([x[0] ** 2, 0.0]))),
     right=[3.0, 0.0],
 )  # fmt: skip
 entry(
-    DETACHING, "assign cr.stop_gradient(v).value",
+    ASSIGNING, "assign cr.stop_gradient(v).value",
     slope(variable_in),
     slope(number_in),
     right=[1.5, 0.0],
@@ -320,6 +304,30 @@ entry(
     slope(lambda x: np.sum(np.add(x, 1.0, out=np.zeros(2)) ** 2)),
     slope(lambda x: np.sum(np.add(x, 1.0) ** 2)),
     right=2 * (X + 1),
+)  # fmt: skip
+
+
+def _adds_to_part(x):
+    a = np.zeros(3)
+    a[1:] += x
+    return np.sum(a**2)
+
+
+def _part_of(make):
+    def f(x):
+        a = make(np.zeros(3))
+        a[1:] += x
+        return np.sum(a**2)
+
+    return f
+
+
+entry(
+    LOST, "make the array with chainrule.numpy.zeros(n), or with chainrule.numpy.copy(a) of a",
+    slope(_adds_to_part),
+    slope(_part_of(lambda a: cnp.zeros(3))),
+    slope(_part_of(cnp.copy)),
+    right=2 * X,
 )  # fmt: skip
 LANES = "record/protocol.py:_refuse_destination"
 entry(
