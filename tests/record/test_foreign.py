@@ -122,7 +122,7 @@ OWN = [
     (raising(ValueError("setting an array element of Variables")), ValueError),
     (raising(KeyError("x")), KeyError),
     (lambda x: {}["x"], KeyError),
-    (lambda x: ()[1], IndexError),
+    (lambda x: x.shape[1], IndexError),
     (lambda x: undefined_name, NameError),  # noqa: F821 - that is the mistake
     (lambda x: "a" + x[0], TypeError),
     (lambda x: scipy.linalg.inv(np.ones((2, 3))), ValueError),
