@@ -21,6 +21,7 @@ WORKLOADS = (
     "compiled_scalar_graphs",
     "bandwidth",
     "factorisations",
+    "loops",
     "networks",
     "compile_latency",
     "digits",

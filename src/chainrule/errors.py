@@ -13,6 +13,7 @@ ChainruleError
 │   └── UnsupportedAttributeError  an attribute of ndarray we do not have (also an AttributeError)
 ├── DetachError                a gradient would be lost without a word
 ├── ViewWriteError             a write through a view of a Variable        (also a ValueError)
+├── MemoryBudgetError          memory= is too small for what is to be done   (also a MemoryError)
 ├── MutationError              a saved array was changed before backward
 ├── NonFiniteGradient          NaN or infinite, under cr.debug()      (also a FloatingPointError)
 ├── NonFiniteLoss              NaN or infinite while training         (also a FloatingPointError)
@@ -89,6 +90,14 @@ class DetachError(ChainruleError):
 
 class ViewWriteError(ChainruleError, ValueError):
     """A write through a view of a Variable."""
+
+
+class MemoryBudgetError(ChainruleError, MemoryError):
+    """A budget of memory is too small; with `least` bytes it can be done, as far as is known."""
+
+    def __init__(self, message: str, least: int = 0):
+        super().__init__(message)
+        self.least = least
 
 
 class MutationError(ChainruleError):

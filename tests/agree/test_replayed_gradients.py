@@ -12,6 +12,7 @@ import pytest
 import chainrule as cr
 from chainrule.record.variable import Variable
 from tests.ops.table import at_double, case_of, directions
+from tests.sweeps import on_every_sample
 
 # The path taken depends on values, so that what was recorded holds only where they decide alike:
 SIZES = {  # a shape does
@@ -122,26 +123,24 @@ def assert_same(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(f, e, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(("op", "sample"), SAMPLES)
+@on_every_sample(SAMPLES)
 def test_reverse_mode(op, sample, asked):
     assert_replays(op, sample, Pull, asked)
 
 
-@pytest.mark.parametrize(("op", "sample"), SAMPLES)
+@on_every_sample(SAMPLES)
 def test_forward_mode(op, sample, asked):
     assert_replays(op, sample, Push, asked)
 
 
-@pytest.mark.parametrize(
-    ("op", "sample"), [pytest.param(op, s, id=op.name) for op, i, s in CASES if i == 0]
-)
+@on_every_sample([pytest.param(op, s, id=op.name) for op, i, s in CASES if i == 0])
 def test_second_order(op, sample, asked):
     assert_replays(op, sample, PullTwice, asked)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
-@pytest.mark.parametrize(("op", "sample"), SAMPLES)
+@on_every_sample(SAMPLES)
 def test_second_order_of_every_sample(op, sample, asked):
     assert_replays(op, sample, PullTwice, asked)
 

@@ -1,6 +1,7 @@
 """The command as a process: usage, start-up, a closed pipe, Ctrl-C."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,7 +19,6 @@ CHAINRULE = [sys.executable, "-m", "chainrule"]
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "chainrule: which command? (see chainrule --help)\n"),
         (["grd", "x"], "chainrule: no command 'grd'; did you mean grad?\n"),
         (["frobnicate"], "chainrule: no command 'frobnicate'; there are grad, table, step"),
         (["--loud"], "chainrule: unrecognized arguments: --loud"),
@@ -39,6 +39,16 @@ def test_help_lists_every_command(run):
     status, out, _ = run("--help")
     assert status == 0
     assert all(f"  {name:<12}{command.does}\n" in out for name, command in COMMANDS.items())
+
+
+def test_alone_it_helps_with_examples_that_run(run):
+    status, out, err = run()
+    assert (status, err) == (0, "")
+    assert out == run("--help")[1]
+    examples = out.partition("examples:\n")[2].split("\n\n")[0]
+    first = shlex.split(examples.splitlines()[0])
+    assert run(*first[1:])[0] == 0
+    assert all(line.split()[:1] == ["chainrule"] for line in examples.splitlines())
 
 
 def test_version(run):

@@ -64,7 +64,7 @@ def test_a_name_given_twice(run):
 )
 def test_a_value_may_be_computed(run, value, expected):
     status, out, _ = run("grad", "x", f"x={value}", "--json")
-    assert status == 0
+    assert status == (expected == "-inf"), "there nothing can be checked"
     assert json.loads(out)["value"] == expected
 
 
@@ -155,3 +155,16 @@ def test_files_and_modules_that_are_not_there(run):
     assert run("grad", "nowhere.py:f", "x=1")[2] == "chainrule: nowhere.py: no such file\n"
     err = run("grad", "no_such_package.module:f", "x=1")[2]
     assert "importing no_such_package.module failed: ModuleNotFoundError" in err
+
+
+def test_a_file_without_a_function_names_its_functions(run, model):
+    status, out, err = run("grad", model, "x=3")
+    assert (status, out) == (2, "")
+    assert f"{model}:loss, {model}:layered, {model}:wrong" in err
+
+
+def test_a_value_that_is_not_used_is_told(run):
+    status, out, err = run("grad", "x * 2", "x=3", "q=4")
+    assert status == 0
+    assert err == "chainrule: q is given, but the formula does not use it; it uses x\n"
+    assert "f = x * 2 = 6" in out

@@ -250,3 +250,13 @@ def test_refusals_are_one_line(run, words, says):
     status, out, err = run("train", *words, "--json")
     assert (status, out, err.count("\n")) == (2, "", 1), err
     assert says in err
+
+
+def test_a_loss_that_grows_stops_with_advice(run):
+    pytest.importorskip("sklearn")
+    words = ["train", "iris", "--rate", "1e10", "--epochs", "50", "--quiet"]
+    status, out, err = run(*words)
+    assert status == 2
+    assert "the loss has grown to" in err
+    assert err.endswith("try --rate 0.005\n")
+    assert "epochs          1," in out

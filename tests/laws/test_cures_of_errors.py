@@ -21,10 +21,12 @@ from tests.laws.error_cures import (
     foreign,
     learning,
     operations,
+    programs,
     recording,
     running,
     scaling,
     scipy_arrays,
+    scipy_solvers,
 )
 from tests.laws.error_cures.entry import ENTRIES, Entry
 from tests.laws.messages import Message, is_message, messages, messages_in, one_line
@@ -35,10 +37,12 @@ ROOMS = (
     foreign,
     learning,
     operations,
+    programs,
     recording,
     running,
     scaling,
     scipy_arrays,
+    scipy_solvers,
 )  # each enters its own
 
 # Messages without an entry, by a part of their text, and why.  This list only shrinks.

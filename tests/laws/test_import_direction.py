@@ -161,6 +161,11 @@ def find_late(package: Path) -> list[Lazy]:
     ]
 
 
+# The package itself does not change while it is tested: its modules are parsed once.
+imports_of_all = cache(lambda: find_imports(PACKAGE))
+broken_of_all = cache(lambda: frozenset(broken_late(PACKAGE)))
+
+
 def homeless(package: Path) -> list[str]:
     """Modules that live in no room of the list."""
     return [module for module in read_modules(package) if room(module) is None]
@@ -251,7 +256,7 @@ def test_every_module_lives_in_a_room() -> None:
 
 
 def test_imports_point_left() -> None:
-    imports = find_imports(PACKAGE)
+    imports = imports_of_all()
     wrong = pointing_right(imports)
     typing_only = [each for each in imports if each.kind == "typing"]
     assert not wrong, (
@@ -262,18 +267,18 @@ def test_imports_point_left() -> None:
 
 @pytest.mark.parametrize("outer", INNER_ROOMS)
 def test_imports_point_left_inside(outer: str) -> None:
-    wrong = pointing_right_inside(find_imports(PACKAGE), outer)
+    wrong = pointing_right_inside(imports_of_all(), outer)
     assert not wrong, f"imports that point right inside {outer}:\n{lines(wrong)}"
 
 
 def test_no_import_cycle() -> None:
-    assert find_cycle(find_imports(PACKAGE)) == []
+    assert find_cycle(imports_of_all()) == []
 
 
 @pytest.mark.parametrize("each", find_late(PACKAGE), ids=str)
 def test_late_resolves(each: Lazy) -> None:
     """One case per use, so that `pytest -v` lists the ways of pointing right."""
-    assert each not in broken_late(PACKAGE)
+    assert each not in broken_of_all()
 
 
 # ---- the checker bites --------------------------------------------------------------------------

@@ -130,6 +130,25 @@ def test_the_hessian_of_a_symmetric_function_of_repeated_eigenvalues(a):
 
 
 @looks_twice
+@repeated
+def test_lanes_at_repeated_eigenvalues_are_the_lanes_alone(a):
+    """The limits depend on what differs by lane: on the adjoint, and on the matrix."""
+
+    def spectral(a, scale):
+        w, v = np.linalg.eigh(symmetrised(a))
+        return np.sum(scale * np.sin(G * ((v * np.exp(w)) @ v.T)))
+
+    scales = np.array([1.0, 2.0, -3.0])
+    lanes = cr.vmap(cr.grad(spectral), (None, 0))(a, scales)
+    alone = [cr.grad(spectral)(a, scale) for scale in scales]
+    np.testing.assert_allclose(lanes, np.stack(alone), rtol=1e-12, atol=1e-12)
+    pullback = cr.vjp(cr.grad(lambda a: np.sum(np.exp(np.linalg.eigvalsh(symmetrised(a))))), a)[1]
+    seeds = RNG.standard_normal((3, 3, 3))
+    rows = np.stack([pullback(seed)[0] for seed in seeds])
+    np.testing.assert_allclose(cr.vmap(lambda s: pullback(s)[0])(seeds), rows, atol=1e-12)
+
+
+@looks_twice
 def test_what_cannot_be_known_is_refused_and_not_guessed():
     def from_two_nodes(a):
         w, v = np.linalg.eigvalsh(a), np.linalg.eigh(a)[1]

@@ -11,6 +11,7 @@ import chainrule as cr
 from chainrule.core.op import NOT_WRITTEN, ZERO, Op, Sample
 from chainrule.core.spec import Spec
 from tests.ops.table import Case, assert_close, assert_derivatives, at_double, case_of, directions
+from tests.sweeps import on_every_sample
 
 ALL = [
     pytest.param(op, s, id=f"{op.name}-{i}")
@@ -64,7 +65,7 @@ def test_has_samples(op):
     assert op.name == "item" or op.samples(), "an op without samples is untested"
 
 
-@pytest.mark.parametrize(("op", "sample"), ALL)
+@on_every_sample(ALL)
 def test_value_is_numpy_s(op, sample):
     recorded = flat(op(*as_variables(sample), **sample.attrs))
     plain = flat(op(*sample.args, **sample.attrs))
@@ -82,7 +83,7 @@ def test_value_is_numpy_s(op, sample):
         assert np.asarray(value).dtype == np.asarray(e).dtype
 
 
-@pytest.mark.parametrize(("op", "sample"), ALL)
+@on_every_sample(ALL)
 def test_spec_is_right(op, sample):
     if op.expand is not None:
         pytest.skip("a composite is recorded as other ops, each with its own spec")
@@ -97,7 +98,7 @@ def test_spec_is_right(op, sample):
         assert found == expected
 
 
-@pytest.mark.parametrize(("op", "sample"), ALL)
+@on_every_sample(ALL)
 def test_first_derivative(op, sample):
     if op.name == "stop_gradient":
         pytest.skip("its derivative is zero by decree, not by calculus")
@@ -105,7 +106,7 @@ def test_first_derivative(op, sample):
     assert_derivatives(case, case.point, op.name)
 
 
-@pytest.mark.parametrize(("op", "sample"), ALL)
+@on_every_sample(ALL)
 def test_second_derivative(op, sample):
     """The pullback, as a function of the point, is differentiated again in both modes."""
     if op.derivative is ZERO:
@@ -126,7 +127,7 @@ def test_second_derivative(op, sample):
     assert_derivatives(pushed_forward, case.point, f"{op.name}, order 2, over forward")
 
 
-@pytest.mark.parametrize(("op", "sample"), ALL)
+@on_every_sample(ALL)
 def test_narrow_types_stay_narrow(op, sample):
     narrow = [a for a in sample.args if getattr(a, "dtype", None) == np.float32]
     if not narrow:
@@ -138,7 +139,7 @@ def test_narrow_types_stay_narrow(op, sample):
         assert g.dtype == x.dtype
 
 
-@pytest.mark.parametrize(("op", "sample"), ALL)
+@on_every_sample(ALL)
 def test_traced_graph_is_sound(op, sample):
     case = case_of(op, sample)
     if not case.places:
@@ -162,7 +163,7 @@ def _placed(case: Any, arrays: Any) -> list[Any]:
     return args
 
 
-@pytest.mark.parametrize(("op", "sample"), EDGES)
+@on_every_sample(EDGES)
 def test_edges_are_finite_and_both_modes_agree(op, sample):
     """At the edges of its domain and at its kinks an op has a stated, finite derivative."""
     case = case_of(op, sample)
@@ -177,7 +178,7 @@ def test_edges_are_finite_and_both_modes_agree(op, sample):
     assert abs(left - right) <= 1e-9 * (1 + abs(left))
 
 
-@pytest.mark.parametrize(("op", "sample"), BAD)
+@on_every_sample(BAD)
 def test_bad_input_is_named(op, sample):
     with pytest.raises(cr.ChainruleError) as caught:
         op(*as_variables(sample), **sample.attrs)

@@ -16,7 +16,7 @@ pytest.importorskip("llvmlite")
 # The share of programs that may run as plain Python, where it is large.
 PLAIN = {
     "effects": 1.0,
-    "scalars": 0.5,
+    "scalars": 0.55,
     "writes": 0.35,
     "conversions": 0.3,
     "inside": 0.3,

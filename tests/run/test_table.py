@@ -8,6 +8,7 @@ import pytest
 import chainrule as cr
 from tests.agree.compiled import assert_agrees, derivative
 from tests.ops.table import case_of
+from tests.sweeps import on_every_sample, sampled
 
 pytest.importorskip("llvmlite")
 
@@ -21,10 +22,11 @@ WRITING = {
     f"numpy_{name}"
     for name in ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
 }
+SOME = sampled(CASES, 8, lambda op, sample: op.name)
 FIRST = [pytest.param(op, samples[0], id=op.name) for op, samples in SAMPLES.items() if samples]
 
 
-@pytest.mark.parametrize(("op", "sample"), CASES)
+@on_every_sample(sampled(CASES, 3))
 def test_value(op, sample):
     case = case_of(op, sample)
     if not case.places:
@@ -53,12 +55,12 @@ def assert_derivative_agrees(op: Any, sample: Any, order: int) -> None:
     assert_agrees(f, *case.point)
 
 
-@pytest.mark.parametrize(("op", "sample"), CASES)
+@on_every_sample(SOME)
 def test_gradient(op, sample):
     assert_derivative_agrees(op, sample, 1)
 
 
-@pytest.mark.parametrize(("op", "sample"), FIRST)
+@on_every_sample(sampled(FIRST, 2))
 def test_second_derivative(op, sample):
     assert_derivative_agrees(op, sample, 2)
 

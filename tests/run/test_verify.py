@@ -318,3 +318,43 @@ def test_the_place_of_a_difference_is_named():
 
 def test_long_arrays_are_shown_in_short():
     assert len(unlike(np.zeros(10**5), np.ones(10**5))) < 200
+
+
+def looped(x):
+    for _ in range(150):
+        x = np.sin(x) * 1.25 + 0.5 * x
+    return np.sum(x)
+
+
+def test_a_difference_behind_a_loop_is_found_in_the_recording_as_it_is_compiled():
+    """Operation by operation, the loop among them."""
+    fast = cr.compile(looped)
+    fast(X)
+    due(sabotaged(fast, lambda output: output + 0.25))
+    with pytest.raises(cr.errors.CompileDifference, match="every operation of the recording agr"):
+        fast(X)
+
+
+def test_the_values_of_every_iteration_say_what_rounding_explains():
+    def cancelling(x):
+        y = x
+        for k in range(150):
+            y = y + 1e12 * np.cos(x * k) - 1e12 * np.cos(x * k)
+        return np.sum(y - x)
+
+    fast = cr.compile(cancelling)
+    fast(X)
+    due(sabotaged(fast, lambda output: output + 1e-3))
+    fast(X + 0.125)
+
+
+def test_numbers_of_python_stay_weak_in_a_loop_of_narrow_numbers():
+    def f(x, a):
+        for _ in range(150):
+            x = np.sin(x * a).astype(np.float32) + np.float32(0.5) * x.astype(np.float32)
+        return np.sum(x).astype(np.float64)
+
+    fast = cr.compile(f, verify="always")
+    for a in (0.75, np.float64(0.75), 0.5, np.float64(0.5)):
+        assert fast(X, a) == pytest.approx(f(X, a), rel=1e-5)
+        assert fast(X, a).dtype == f(X, a).dtype

@@ -122,7 +122,7 @@ def test_an_entry_of_an_array_is_changed_as_python_computes_it(opened, name):
     run = ran(name)
     leaves = run.graph.leaves
     values = [np.array(run.value(leaf)) for leaf in leaves]
-    page = opened(run, "#step=1")
+    page = opened(run, "#step=1&level=node")
     page.press("ArrowDown")
     page.page.click("#what-if-cell-2")
     page.page.keyboard.type("-1.3")

@@ -1,6 +1,7 @@
 // The keyboard: time with the arrows left and right, nodes with those up and down.
 
 import { byId } from "./dom";
+import { alive } from "./lifetime";
 import type { Page } from "./main";
 import { savePng, saveSvg } from "./save";
 import type { TimeBar } from "./timebar";
@@ -20,8 +21,11 @@ export function keys(page: Page, time: TimeBar): void {
     ArrowLeft: () => time.step(-1),
     ArrowDown: () => next(1),
     ArrowUp: () => next(page.state.selected < 0 && page.state.chosen < 0 ? 0 : -1),
-    Enter: () => page.opening.turn(),
-    e: () => page.opening.turn(),
+    Enter: () => page.turn(),
+    e: () => page.turn(),
+    Backspace: () => page.leave(),
+    "[": () => page.nextIteration(-1),
+    "]": () => page.nextIteration(1),
     " ": () => time.play(),
     Home: () => time.to(0),
     End: () => time.to(Infinity),
@@ -47,5 +51,5 @@ export function keys(page: Page, time: TimeBar): void {
     if ((event.key === " " || event.key === "Enter") && pressed) return;
     event.preventDefault();
     actions[event.key]();
-  });
+  }, { signal: alive() });
 }

@@ -7,8 +7,10 @@ import { Code } from "./code";
 import { byId } from "./dom";
 import { Picture } from "./draw";
 import { frameOf, hits, shownAs } from "./frame";
+import { beside, insideBar, linkOf, sceneAt, trailOf, type Opened, type Trail } from "./inside";
 import { keys } from "./keys";
-import { FLAG, read, type View } from "./model";
+import { alive, end } from "./lifetime";
+import { FLAG, read, type Scene, type View } from "./model";
 import { NodeTable } from "./nodetable";
 import { Opening } from "./opening";
 import { drawOverview } from "./overview";
@@ -27,12 +29,13 @@ const MARGIN = 56; // pixels around the drawing
 const LEGIBLE = 0.55; // of the scale, below which numbers cannot be read
 const NARROW = 700; // pixels of a telephone
 const BESIDE = 0.72; // of the height, for orders side by side
+const MANY = 2_000; // nodes of a graph that does not play by itself when it opens
 const UNREADABLE = 0.3; // below which a page does not open
 const SIDES: Record<string, number> = { code: 270, why: 350 };
 const LEVELS: Record<string, string> = { node: "every node", group: "in groups" };
 
 class Page {
-  readonly state = new State(read(byId("scene").textContent!));
+  readonly state: State;
   readonly camera = new Camera();
   readonly canvas = byId<HTMLCanvasElement>("graph");
   private readonly context = this.canvas.getContext("2d")!;
@@ -41,8 +44,8 @@ class Page {
   private readonly beside = new Beside(this);
   private readonly code: Code;
   private readonly time: TimeBar;
-  private drawn: View = this.state.view;
-  private picture = this.pictureOf(this.drawn);
+  private drawn: View;
+  private picture: Picture;
   private later = 0;
   private started = -Infinity;
   private waiting = false;
@@ -56,32 +59,43 @@ class Page {
     assume: (leaf, entry, value) => { this.state.assume(leaf, entry, value); this.changed(); },
     forget: () => { this.state.forget(); this.changed(); },
     toggle: (group) => this.opening.toggle(group),
+    open: (node) => this.openLoop(node),
   };
 
-  constructor() {
-    const { state } = this;
+  /** A page of this scene; `around` is the one with the loop that it is inside of, which `trail` leads to. */
+  constructor(scene: Scene, private readonly trail: Trail, readonly around: Scene | null) {
+    const plain = !location.hash && !trail.length;
+    const state = this.state = new State(scene, linkOf(trail));
+    this.drawn = state.view;
+    this.picture = this.pictureOf(this.drawn);
     this.code = new Code(byId("code"), state, (lines, hover) => {
       if (hover) state.lines = lines;
       else this.select(state.scene.views.node.model.nodes.line.findLastIndex((line) => lines.includes(line)));
       this.changed(false);
     });
-    this.time = new TimeBar(state, (moved) => { if (moved) this.move(); this.follow(); this.changed(); });
+    this.time = new TimeBar(state, (moved) => { if (moved) this.move(); if (!state.introducing) this.follow(); this.changed(); });
+    if (innerWidth >= NARROW) state.fitInto(innerWidth);
     this.header();
     pointer(this);
     keys(this, this.time);
-    new ResizeObserver(() => this.resize()).observe(byId("stage"));
-    addEventListener("resize", () => this.arrange());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    const watching = new ResizeObserver(() => this.resize());
+    watching.observe(byId("stage"));
+    const signal = alive();
+    signal.addEventListener("abort", () => watching.disconnect());
+    addEventListener("resize", () => this.arrange(), { signal });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw(), { signal });
     addEventListener("hashchange", () => {
       const opened = this.state.follow(location.hash);
       if (opened) this.fit();
       if (this.time.follow(location.hash) || opened) { this.follow(); this.changed(); }
-    });
+    }, { signal });
     this.state.follow(location.hash);
     this.time.follow(location.hash);
     this.arrange();
     this.resize();
     this.changed();
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (plain && !still && state.nodes.model.nodes.label.length <= MANY) this.time.introduce();
   }
 
   /** Show a node: its card, its line, its paths. */
@@ -110,6 +124,32 @@ class Page {
       this.state.choose(~item);
       this.changed();
     }
+  }
+
+  /** Go out of the loop that this is inside of. */
+  leave(): void {
+    if (this.around) enter(this.trail.slice(0, -1));
+  }
+
+  /** Open the loop that a node is, if it is one. */
+  openLoop(node: number): boolean {
+    const loop = this.state.scene.loops[node];
+    if (loop) enter([...this.trail, { node, iteration: loop.kept[0] }]);
+    return loop !== undefined;
+  }
+
+  /** What Enter and e do: open the loop that is selected, or open or close a group. */
+  turn(): void {
+    if (this.state.selected < 0 || !this.openLoop(this.state.selected)) this.opening.turn();
+  }
+
+  nextIteration(by: number): void {
+    const to = this.around && beside(this.around, this.trail.at(-1)!, by);
+    if (to) this.show(to);
+  }
+
+  private show(to: Opened | null): void {
+    enter(to ? [...this.trail.slice(0, -1), to] : this.trail.slice(0, -1));
   }
 
   /** A drawing that is wide and low stands above the panels instead of between them. */
@@ -340,6 +380,8 @@ class Page {
     byId("trouble").textContent = "not finite: jump";
     press("trouble", () => this.jump(this.bad));
     byId("legend").textContent = legend(this.state);
+    if (this.around) byId("inside").append(...insideBar(this.around, this.trail.at(-1)!, (to) => this.show(to)).filter((part) => part instanceof Node));
+    byId("inside").hidden = !this.around;
   }
 
   fold(panel: string): void {
@@ -366,4 +408,24 @@ function legend(state: State): string {
 }
 
 export type { Page };
-new Page();
+
+const root = read(byId("scene").textContent!);
+const parts = [...document.body.children].filter((part) => part.tagName !== "SCRIPT");
+const blank = parts.map((part) => part.cloneNode(true) as Element);
+
+/** Make the page anew for what a trail leads to. */
+function enter(asked: Trail, byLink = false): void {
+  const { scene, trail, around } = sceneAt(root, asked);
+  end();
+  for (const part of [...document.body.children]) if (part.tagName !== "SCRIPT") part.remove();
+  document.body.prepend(...blank.map((part) => part.cloneNode(true)));
+  const linked = location.protocol !== "about:"; // a page in a notebook's frame has no address of its own
+  if (linked && !byLink) history.pushState(null, "", trail.length ? `#in=${linkOf(trail)}` : "#");
+  inside = linkOf(trail);
+  new Page(scene, trail, around);
+}
+
+let inside = linkOf(trailOf(location.hash));
+addEventListener("hashchange", () => { if (linkOf(trailOf(location.hash)) !== inside) enter(trailOf(location.hash), true); });
+if (inside) enter(trailOf(location.hash), true);
+else new Page(root, [], null);

@@ -68,18 +68,27 @@ export interface Listing { file: string; first: number; text: string[] }
 export interface Scene {
   views: { node: View }; tree: Tree; timeline: Timeline | { refused: string } | null;
   paths: Record<string, Paths> | null; program: Program | null; point: Given | null; source: Listing[]; formula: string;
+  loops: Record<string, Loop>;
+}
+/** A loop: the iterations that are written out, each a scene that is still to be spread out. */
+export interface Loop {
+  count: number; kept: number[]; scenes: unknown[]; source: Listing[];
+  sizes: { value: (number | null)[] | null; adjoint: (number | null)[] | null };
 }
 
 export const FLAG = { value: 1, adjoint: 2, kink: 4 };
 
 /** The data that stands in the page. */
 export function read(text: string): Scene {
-  const raw = JSON.parse(text);
+  return sceneOf(JSON.parse(text));
+}
+
+export function sceneOf(raw: any): Scene {
   const node = view(raw);
   const compact: Compact | undefined = raw.timeline?.compact;
   const timeline = compact ? unfolded(node, compact) : raw.timeline;
-  const { paths, program, point = null, source = [], formula = "" } = raw;
-  return { views: { node }, tree: new Tree(columns(raw.groups)), timeline, paths, program, point, source, formula };
+  const { paths, program, point = null, source = [], formula = "", loops = {} } = raw;
+  return { views: { node }, tree: new Tree(columns(raw.groups)), timeline, paths, program, point, source, formula, loops };
 }
 
 function view(raw: any): View {

@@ -42,6 +42,7 @@ export function pointer(page: Page, canvas = page.canvas): void {
   canvas.addEventListener("pointerleave", () => { byId("tip").hidden = true; page.actions.point(-1); });
   canvas.addEventListener("dblclick", (event) => {
     const item = page.itemAt(...inside(event));
+    if (item !== null && item >= 0) page.openLoop(item);
     if (item !== null && item < 0 && !page.opening.onTriangle(...inside(event), ~item)) page.opening.toggle(~item);
   });
   canvas.addEventListener("wheel", (event) => {
@@ -104,6 +105,7 @@ function nodeTip(page: Page, v: number): string[] {
     `${nodes.label[v]}${nodes.call[v] ? ` = ${nodes.call[v]}` : ""}`,
     `${nodes.dtype[v]} ${nodes.shape[v]}`.trim(),
     line >= 0 ? `${lines.file[line]}:${lines.number[line]}` : "",
+    page.state.scene.loops[v] ? "double-click opens it" : "",
   ];
 }
 

@@ -9,6 +9,7 @@ import { Changed } from "./whatif";
 
 const LEVELS = ["node", "group"];
 const FEW = 250; // nodes that are drawn one by one unless asked
+const LEGIBLE = 0.5; // of the scale, below which names cannot be read
 
 export class State {
   level: string;
@@ -23,15 +24,16 @@ export class State {
   entry = 0; // of the selected leaf, which can be changed
   leaves = new Map<number, Nd>(); // what if
   comparing = false; // the orders side by side
+  introducing = false; // both passes are played because the page has just opened
   track: Track | null = null;
   known: Known | null = null;
   readonly whyNot: string;
-  private readonly first: string; // the groups that are open at first
-  private readonly few: boolean; // whether at first every node is drawn
+  private first: string; // the groups that are open at first
+  private readonly few: boolean; // whether a link that does not say is of single nodes
   private changed: Changed | null = null;
   private folds: View | null = null;
 
-  constructor(readonly scene: Scene) {
+  constructor(readonly scene: Scene, readonly inside = "") {
     const count = scene.views.node.model.nodes.label.length;
     this.first = scene.tree.link;
     this.few = count <= FEW;
@@ -39,6 +41,19 @@ export class State {
     this.whyNot = this.timed ? refusal(scene.program, scene.point, scene.views.node.model.nodes.label) : "there are no adjoints; run.backward() gives them";
     this.retrack();
     this.go(this.track?.length ?? 0);
+  }
+
+  /** Begin with as much as can be read in a window this wide: groups where single nodes would be too small. */
+  fitInto(wide: number): void {
+    const { tree } = this.scene;
+    if (this.few && (this.nodes.place.width * LEGIBLE <= wide || tree.groups.name.length < 2)) return;
+    this.level = "group";
+    while (tree.open.size > 1 && this.view.place.width * LEGIBLE > wide) {
+      const innermost = [...tree.open].reduce((deepest, g) => (tree.depth[g] >= tree.depth[deepest] ? g : deepest));
+      tree.toggle(innermost);
+      this.refold();
+    }
+    this.first = tree.link;
   }
 
   /** Whether there are steps to show. */
@@ -68,11 +83,12 @@ export class State {
     [this.selected, this.chosen, this.path] = [-1, group, -1];
   }
 
-  /** What a link says of groups: "" where they are as at first. */
+  /** What a link says of the loop that is open, and of groups: "" where they are as at first. */
   get link(): string {
     const { link } = this.scene.tree;
-    if (this.level === "group" && link !== this.first) return `open=${link}`;
-    return (this.level === "node") === this.few ? "" : `level=${this.level}`;
+    const loop = this.inside && `in=${this.inside}`;
+    const groups = this.level === "group" && link !== this.first ? `open=${link}` : (this.level === "node") === this.few ? "" : `level=${this.level}`;
+    return [loop, groups].filter(Boolean).join("&");
   }
 
   /** Open the groups that a link names, #open=3.7, or draw as #level=node says; whether that changes anything. */

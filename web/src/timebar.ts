@@ -1,11 +1,14 @@
 // The bar at the bottom: play, step, scrub; the sort, the forward and the backward pass.
 
 import { button, byId } from "./dom";
+import { alive } from "./lifetime";
 import type { State } from "./state";
 import { ORDERS, PHASES } from "./timeline";
 
 const BEAT = 900; // milliseconds a step is shown while it plays
 const LONGEST = 60_000; // milliseconds a play through all of it takes, at the most
+const OPENING = 5_000; // milliseconds in which a page that has just opened plays both passes
+const BLINK = 40; // milliseconds, below which a step is not seen
 
 export class TimeBar {
   private timer = 0;
@@ -33,6 +36,7 @@ export class TimeBar {
       this.changed(false);
     });
     byId("time").hidden = !state.track;
+    alive().addEventListener("abort", () => this.stop());
   }
 
   /** One step on or back; a step on is seen to move. */
@@ -66,6 +70,24 @@ export class TimeBar {
     this.changed(false);
   }
 
+  /** Play both passes quickly, as a page that has just opened does; many steps are taken together. */
+  introduce(): void {
+    const { track } = this.state;
+    if (!track) return;
+    const first = track.start("forward");
+    const steps = track.length - first;
+    const beat = Math.min(Math.max(OPENING / Math.max(steps, 1), BLINK), BEAT / 2);
+    const stride = Math.ceil((steps * beat) / OPENING);
+    this.state.go(first);
+    this.state.introducing = true;
+    this.timer = window.setInterval(() => {
+      this.state.go(this.state.moment + stride);
+      if (this.state.moment >= track.length) this.stop();
+      this.changed(stride === 1);
+    }, beat);
+    this.changed(false);
+  }
+
   /** The moment that a link names: #step=7, #sort=3, and &order=recursive; #compare&step=9. */
   follow(hash: string): boolean {
     const asked = new URLSearchParams(hash.slice(1));
@@ -85,7 +107,7 @@ export class TimeBar {
     const { track, moment, order, comparing, link } = this.state;
     const linked = location.protocol !== "about:"; // a page in a notebook's frame has no address of its own
     if (!track) {
-      if (linked && link !== location.hash.slice(1) && (link || /open=|level=/.test(location.hash))) history.replaceState(null, "", `#${link}`);
+      if (linked && link !== location.hash.slice(1) && (link || /in=|open=|level=/.test(location.hash))) history.replaceState(null, "", `#${link}`);
       return;
     }
     const playing = this.timer !== 0;
@@ -123,5 +145,6 @@ export class TimeBar {
   private stop(): void {
     clearInterval(this.timer);
     this.timer = 0;
+    this.state.introducing = false;
   }
 }

@@ -5,6 +5,7 @@ import { besideCard } from "./beside";
 import { button, h, pieces, type Child } from "./dom";
 import { whatIf } from "./edit";
 import { groupCard } from "./groupcard";
+import { loopCard } from "./inside";
 import { FLAG } from "./model";
 import { brief, general, pretty } from "./numbers";
 import type { State } from "./state";
@@ -18,6 +19,7 @@ export interface Actions {
   assume: (leaf: number, entry: number, value: number) => void;
   forget: () => void;
   toggle: (group: number) => void;
+  open: (loop: number) => void;
 }
 
 const LISTED = 80; // nodes of a stack or an order
@@ -41,6 +43,7 @@ export function nowCard(state: State, actions: Actions): HTMLElement {
   const { known, track } = state;
   if (!known || !track) return h("section", "", h("p", "dim", untimed(state)));
   if (known.phase === "start") return h("section", "", h("h2", "", "beginning"), h("p", "dim", "Press play, or → for one step."));
+  if (state.introducing) return introduction(known.phase === "backward");
   if (state.comparing) return h("section", "", besideCard(state), comparison(state));
   if (known.phase === "sort") return sortCard(state, actions);
   const { said, reason } = sentence(known.lines[0]);
@@ -48,8 +51,14 @@ export function nowCard(state: State, actions: Actions): HTMLElement {
     const parts = sentence(line).said;
     return h("p", parts[0]?.[0].startsWith("✗") ? "wrong" : "addition", ...pieces(parts));
   });
+  const asked = state.order !== "sorted" && comparison(state);
   const title = `step ${track.stepAt(state.moment)} · ${known.phase}`;
-  return h("section", known.phase, h("h2", "", title), h("p", "sentence", ...pieces(said)), h("p", "dim", reason), ...additions, comparison(state));
+  return h("section", known.phase, h("h2", "", title), h("p", "sentence", ...pieces(said)), h("p", "dim", reason), ...additions, asked);
+}
+
+function introduction(back: boolean): HTMLElement {
+  const text = back ? "Gradients flow back: each node hands its adjoint on, times the local derivative." : "Values flow forward, from the leaves to the result.";
+  return h("section", "", h("h2", "", back ? "backward" : "forward"), h("p", `sentence ${back ? "adjoint" : "value"}`, text), h("p", "dim", "→ goes one step at a time, ▶ plays it slowly."));
 }
 
 function untimed(state: State): string {
@@ -116,6 +125,8 @@ export function nodeCard(state: State, actions: Actions): HTMLElement {
   if (nodes.flags[v] & (FLAG.value | FLAG.adjoint)) facts.push(h("p", "note wrong", "not finite"));
   if (nodes.gate[v]) facts.push(h("p", "dim", `gate ${GATES[nodes.gate[v]]}`));
   if (nodes.line[v] >= 0) facts.push(h("p", "dim", `${lines.file[nodes.line[v]]}:${lines.number[nodes.line[v]]}`));
+  const loop = state.scene.loops[v];
+  if (loop) facts.push(loopCard(loop, () => actions.open(v)));
   return h("section", "", ...facts, whatIf(state, v, actions), sumOf(state, v, actions), pathList(state, v, actions));
 }
 
@@ -126,8 +137,11 @@ function numberRow(which: string, text: string): HTMLElement {
 /** Before anything is selected: the gradient, leaf by leaf. */
 function leavesCard(state: State, actions: Actions): HTMLElement {
   const { nodes, leaves, outputs, stage } = state.nodes.model;
+  const { known } = state; // nothing is told before it is computed
   const rows = [...outputs, ...leaves].slice(0, 40).map((v) => {
-    const row = h("tr", "pick", h("th", "", chip(state, v, actions)), h("td", "value", pretty(brief(nodes.value[v]) || nodes.shape[v])), stage === "backward" && h("td", "adjoint", pretty(brief(nodes.adjoint[v]) || nodes.status[v])));
+    const value = !known || known.valued[v] ? pretty(brief(nodes.value[v]) || nodes.shape[v]) : "";
+    const adjoint = !known || known.settled[v] || state.moment === state.track?.length ? pretty(brief(nodes.adjoint[v]) || nodes.status[v]) : "";
+    const row = h("tr", "pick", h("th", "", chip(state, v, actions)), h("td", "value", value), stage === "backward" && h("td", "adjoint", adjoint));
     row.addEventListener("click", () => actions.select(v));
     row.addEventListener("mouseenter", () => actions.point(v));
     row.addEventListener("mouseleave", () => actions.point(-1));

@@ -42,10 +42,17 @@ COMMANDS = {
         "train": "train a classifier or a regression on data, with checkpoints",
         "ops": "every operation, one a line",
         "info": "versions, processor, threads, cache, and what is missing",
+        "doctor": "try what chainrule rests on, and say how to mend what is broken",
         "demo": "a gradient, its graph, and a gradient check",
         "completion": "a completion script for bash, zsh or fish",
     }.items()
 }
+
+
+EXAMPLES = """  chainrule grad "(x + y) * z" x=-2 y=5 z=-4
+  chainrule grad model.py:loss W=@weights.npy x=1.5
+  chainrule explore "exp(x) * sin(y)" x=1 y=2 --output page.html
+  chainrule train digits"""
 
 
 class Parser(argparse.ArgumentParser):
@@ -78,7 +85,8 @@ def top_parser() -> Parser:
         prog="chainrule",
         usage="chainrule [-h] [--version] command …",
         description="Automatic differentiation that shows its work.",
-        epilog=f"commands:\n{listed}\n\nchainrule command --help says more, with an example.\n"
+        epilog=f"commands:\n{listed}\n\nexamples:\n{EXAMPLES}\n\n"
+        "chainrule command --help says more, with an example.\n"
         "Exit status: 0 fine, 1 the answer is no (a wrong gradient, a cycle), 2 bad input.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
                 check = check_grads(subject.function, *subject.values, order=1)
             except GradientCheckError as error:
                 wrong = str(error) if error.finite else ""
-                unchecked = "" if error.finite else f"not checked: {error}"
+                unchecked = "" if error.finite else f"nothing was checked: {error}"
         if options.json:
             show_json(
                 {
@@ -51,8 +51,8 @@ def run(options: argparse.Namespace) -> int:
                 }
             )
         else:
-            show(options, _lines(subject, run, check, wrong or unchecked))
-        return 1 if wrong else 0
+            show(options, _lines(subject, run, check, wrong, unchecked))
+        return 1 if wrong or unchecked else 0
 
 
 def _gradients(subject: Subject) -> Any:
@@ -72,10 +72,14 @@ def _check_json(check: Any) -> dict[str, Any]:
     }
 
 
-def _lines(subject: Subject, run: Run, check: Any, wrong: str) -> Iterator[Styled]:
+def _lines(subject: Subject, run: Run, check: Any, wrong: str, unchecked: str) -> Iterator[Styled]:
     from chainrule.cli.nodes import heading
     from chainrule.view.table import table_lines
 
+    if unchecked:  # before the table, where a reader begins
+        yield []
+        for line in unchecked.splitlines():
+            yield [(f"  {line}", "wrong")]
     yield from heading(subject, run)
     yield from table_lines(run)
     yield []

@@ -58,8 +58,11 @@ def _without_command(words: list[str]) -> int:
 
     parser = top_parser()
     parser.add_argument("--version", action="version", version=f"chainrule {__version__}")
-    parser.parse_args(words)
-    parser.error("which command?")
+    if not words:
+        parser.print_help()
+        return 0
+    parser.parse_args(words)  # --help and --version end here
+    raise InputError("which command? (see chainrule --help)")
 
 
 def _no_option(word: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -19,9 +20,11 @@ from typing import Any
 import numpy as np
 
 from chainrule.cli.evaluate import function_of, number_of
+from chainrule.cli.expression import parsed
 from chainrule.cli.files import read_values
 from chainrule.cli.limits import bounded_memory
 from chainrule.cli.mistake import InputError
+from chainrule.cli.spelling import meant
 from chainrule.errors import ChainruleError
 
 FILE = re.compile(r"(?P<place>[^\n]+\.py):(?P<name>[^\W\d]\w*)")
@@ -64,6 +67,8 @@ def subject_of(options: argparse.Namespace) -> Iterator[Subject]:
     what, wrt = options.what.strip(), getattr(options, "wrt", None)
     pairs = dict(_pairs(options.values))
     match = FILE.fullmatch(what) or MODULE.fullmatch(what)
+    if match is None and what.endswith(".py") and os.path.isfile(what):
+        raise InputError(_which_function(what))
     try:
         with np.errstate(all="ignore"), nullcontext() if match else bounded_memory():
             if match:
@@ -72,8 +77,10 @@ def subject_of(options: argparse.Namespace) -> Iterator[Subject]:
                 _check_arguments(function, what, given)
             else:
                 given = {name: _named(name, text, value_of) for name, text in pairs.items()}
-                function = function_of(what, list(given))
+                function = _read(what, list(given))
             yield _subject(function, what, given, wrt, match is None)
+            if match is None:
+                _tell_unused(what, list(given))
     except (InputError, OSError):
         raise
     except Exception as error:  # the user's function may raise anything
@@ -82,6 +89,37 @@ def subject_of(options: argparse.Namespace) -> Iterator[Subject]:
         if isinstance(error, ChainruleError):
             raise
         raise InputError(raised(error)) from None
+
+
+def _read(formula: str, names: list[str]) -> Callable[..., Any]:
+    """The formula as a function; where it cannot be read, what to write instead."""
+    try:
+        return function_of(formula, names)
+    except InputError as error:
+        raise meant(formula, names) or error from None
+
+
+def _tell_unused(formula: str, names: list[str]) -> None:
+    """A value that the formula does not read is most likely a slip."""
+    read = parsed(formula).names
+    for name in names:
+        if name not in read:
+            listed = ", ".join(n for n in read if n in names) or "none"
+            said = f"{name} is given, but the formula does not use it; it uses {listed}"
+            sys.stderr.write(f"chainrule: {said}\n")
+
+
+def _which_function(path: str) -> str:
+    """What to type where a file is named without a function; the file is read, not run."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            body = ast.parse(file.read()).body
+    except (SyntaxError, ValueError) as error:
+        return f"{path}: {error}"
+    names = [s.name for s in body if isinstance(s, ast.FunctionDef) and s.name[0] != "_"]
+    if not names:
+        return f"{path} has no function; write one, and name it as in {path}:loss"
+    return f"name a function of the file: {', '.join(f'{path}:{name}' for name in names[:10])}"
 
 
 def _in_formula(error: Exception, formula: str) -> InputError:

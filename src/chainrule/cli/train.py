@@ -28,6 +28,8 @@ two IDX files as images:labels"""
 MODELS = ("softmax", "linear", "mlp")
 DRAWN = (".svg", ".png", ".pdf", ".csv")
 TEST = 0.2  # share of the rows that it is tested on
+BATCH = 1_000  # rows on which the loss is measured before the first step
+DIVERGED = 100.0  # times the loss at the start, from which on it is no longer learning
 INTERRUPTED = 130
 
 
@@ -90,6 +92,8 @@ def _run(options: argparse.Namespace, scale: Any = None) -> int:
         show_json(found)
     else:
         show(options, _after(options, found))
+    if trained.stopped == "callback":
+        raise InputError(_diverged(options, trained))
     return INTERRUPTED if trained.interrupted else 0
 
 
@@ -216,6 +220,8 @@ def _trained(options: argparse.Namespace, task: Task, scale: Any) -> Trained:
     # Each epoch is measured on the test rows, but nothing is chosen by what comes of it.
     name, measure = next(iter(task.measures.items()))
     x, y = task.training.x, task.training.y
+    with np.errstate(over="ignore", invalid="ignore"):
+        most = DIVERGED * float(task.loss(task.start, x[:BATCH], y[:BATCH]))
     try:
         # What comes of an overflow is told below; a checkpoint that is passed over, in one line.
         with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
@@ -229,6 +235,7 @@ def _trained(options: argparse.Namespace, task: Task, scale: Any) -> Trained:
                 epochs=options.epochs,
                 validation=[(task.test.x, task.test.y)],
                 metrics={name: lambda p, *_: measure(p)},
+                callbacks=[lambda record, p: bool(record["loss"] > most)],
                 checkpoints=options.checkpoints,
                 accept=options.accept.split(",") if options.accept else (),
                 progress=not (options.json or options.quiet),
@@ -238,6 +245,15 @@ def _trained(options: argparse.Namespace, task: Task, scale: Any) -> Trained:
     except NonFiniteLoss as error:
         said = str(error).splitlines()[0].rstrip(".:")
         raise InputError(f"{said}; try a --rate smaller than {options.rate:g}") from None
+
+
+def _diverged(options: argparse.Namespace, trained: Trained) -> str:
+    """Why a run was stopped, and what to try."""
+    loss = trained.history.records[-1]["loss"]
+    return (
+        f"stopped: the loss has grown to {loss:.3g}, more than {DIVERGED:g} times what it was "
+        f"before the first step; try --rate {min(options.rate / 100, 0.005):g}"
+    )
 
 
 def _warned(

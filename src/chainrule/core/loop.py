@@ -14,7 +14,7 @@ was carried at last, and the stacks.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -38,7 +38,8 @@ class Body:
 
     `reads` are the values that Python code was given while it was recorded: the first stacks hold
     what they are in each iteration, and the graph stands for all of them only where they agree.
-    `saves` tells that what a derivative reads is among the stacks; else it is computed again.
+    `saves` tells that what a derivative reads is among the stacks; else it is computed again: at
+    once, or in segments of so many iterations, those again in shorter ones.
     """
 
     graph: Graph
@@ -48,6 +49,7 @@ class Body:
     backwards: bool = False
     reads: tuple[Any, ...] = ()
     saves: bool = False
+    segments: tuple[int, ...] = ()
     derived: dict[Any, Any] = field(default_factory=dict, init=False)  # bodies made of this one
 
     @property
@@ -96,6 +98,14 @@ class Body:
             kept.update(dropped)
         return places, steps, outputs
 
+    def part(self, count: int, segments: tuple[int, ...] = ()) -> Body:
+        """The same iteration, so many times; one and the same loop whenever it is asked for."""
+        key = "part", count, segments
+        if key not in self.derived:
+            self.derived[key] = replace(self, count=count, segments=segments)
+        found: Body = self.derived[key]
+        return found
+
     def __repr__(self) -> str:
         steps = len(self.graph) - len(self.graph.leaves)
         return f"<{steps} nodes × {self.count}{', backwards' if self.backwards else ''}>"
@@ -140,12 +150,8 @@ def substituted(outputs: Sequence[Node], replaced: dict[Node, Node]) -> list[Nod
         args = tuple([made.get(a, a) if isinstance(a, Node) else a for a in node.args or ()])
         if node.is_leaf or all(a is b for a, b in zip(args, node.args or (), strict=True)):
             made[node] = node
-            continue
-        parents = tuple([made[p] for p in node.parents])
-        line = node.code, node.lasti
-        made[node] = Node(
-            node.rule, parents, (), node.attrs, node.shape, node.dtype, *line, args
-        )  # fmt: skip
+        else:
+            made[node] = node.on(args)
     return [made[out] for out in outputs]
 
 
@@ -169,7 +175,8 @@ def looped(*xs: Any, body: Body) -> tuple[Any, ...]:
                 stacks[j] = np.empty((body.count, *array.shape), array.dtype)
             stacks[j][i] = value
         for k in outputs[len(carried) :]:
-            values[k] = None
+            if k >= len(fixed):
+                values[k] = None
     if not body.count:
         specs = [out.spec for out in body.graph.outputs[len(carried) :]]
         stacks = [np.empty((0, *s.shape), s.dtype) for s in specs]
@@ -216,7 +223,7 @@ def _fill(values: list[Any], steps: Sequence[Step]) -> None:
     for at, node, read, dropped in steps:
         try:
             values[at] = computed(node, [values[k] for k in read])
-        except Exception as error:
+        except Exception as error:  # whatever an op raises: told where, and raised again
             if node.line and not isinstance(error, ChainruleError):
                 error.args = (f"{error}\n  {node.line.shown()}", *error.args[1:])
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 from os.path import basename
@@ -78,6 +79,13 @@ class Node:
         self.lasti = lasti
         self.args = args
         self.watch = watch
+
+    def on(self, args: Sequence[Any], attrs: dict[str, Any] | None = None) -> Node:
+        """The same operation on other arguments of the same dtypes, on the same line."""
+        parents = tuple([args[i] for i in self.rule.positions])
+        attrs = self.attrs if attrs is None else attrs
+        line = self.code, self.lasti
+        return Node(self.rule, parents, (), attrs, self.shape, self.dtype, *line, tuple(args))
 
     @property
     def parents(self) -> tuple[Node, ...]:

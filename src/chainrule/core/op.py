@@ -47,6 +47,14 @@ before single ones; the first whose `applies` holds is told (`explain.cures.Case
 `batch` says how the op works on many lanes at once (`core.batching`); an op without does so lane by
 lane.
 
+`by_arrays` of an op with a basic index, its `template`, names the op that takes arrays in place of
+the numbers in it, behind its operands.
+
+`of_rows` of an op that joins any number of operands gives the same of the rows of one array:
+`of_rows(make, rows, **attrs)`, where `make(op, args, attrs)` is a node.
+`python` of an op that is one of Python's operators: what it is on Python's own numbers
+(`core.python_numbers`).
+
 `usually` of an op recorded as others (`expand`): called with so many arguments and no keyword, it
 is just the op of that name.
 """
@@ -70,6 +78,7 @@ if TYPE_CHECKING:
     from chainrule.core.batching import Batch
     from chainrule.core.cure import Cure
     from chainrule.core.picked import OnPicked
+    from chainrule.core.python_numbers import OnPython
     from chainrule.core.rule import Rule
 
 Function = Callable[..., Any]
@@ -145,6 +154,9 @@ def sample(*args: Any, **attrs: Any) -> Sample:
 Samples = Callable[[], Sequence[Sample]]  # a function, so that importing makes no arrays
 
 
+# Of a node, the bytes it reads and those it makes: what its op, and its rule, use beside that.
+Room = Callable[[Any, int, int], tuple[int, int]]
+
 # Names with a meaning in rules, which an input or attr would hide.
 RESERVED = frozenset({"g", "t", "ts", "out", "out_spec", "active", "xs", "fixed"})
 
@@ -185,7 +197,11 @@ class Op:
     commutes: bool = False
     picked: OnPicked | bool = False
     batch: Batch | None = None
+    by_arrays: str = ""
+    of_rows: Function | None = None
+    python: OnPython | None = None
     symbol: str = ""
+    room: Room | None = None
     cure: tuple[Cure, ...] = ()
     origin: str = ""
     doc: str = ""
@@ -287,6 +303,20 @@ class Op:
         if first_recorded(given.values()) is not None:
             refuse_gradients(**given)
         return attrs
+
+    def workspace(self, node: Any, read: int, made: int) -> tuple[int, int]:
+        """The bytes that the op, and its reverse rule, use beside what they give.
+
+        `read` are those of its arguments, `made` of its result.
+        """
+        if self.room is not None:
+            return self.room(node, read, made)
+        small = 4096
+        if isinstance(self.derivative, Partials):
+            return made + small, 2 * made + small
+        if isinstance(self.derivative, (Linear, Multilinear)):
+            return small, made + small
+        return read + made + small, 2 * (read + made) + small
 
     def value_shaped(self, args: Sequence[Any], attrs: Mapping[str, Any]) -> bool:
         """Whether inputs of the same shapes and dtypes may give a result of another shape."""

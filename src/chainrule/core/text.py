@@ -5,19 +5,29 @@ graph f(x: float64[], y: float64[3])
   %2 = multiply %0 %1              float64[3]    model.py:12
   %3 = sum %2 axis=0               float64[]     model.py:13
   return %3
+
+The iteration of a loop stands below its node; its leaves are the arguments of the node, in order:
+
+  %2 = loop %0 %1 <float64[9]> body=<1 nodes × 9> (several)        model.py:20
+       × 9: w: float64[] fixed, h: float64[] carried, x: float64[] row
+         %3 = multiply %0 %1           float64[]        model.py:18
+         carries %3
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.graph import Graph
+from chainrule.core.loop import Body
 from chainrule.core.node import Node
 from chainrule.core.op import OPS
 
 WIDTH = 40
+INSIDE = " " * 7  # before what an iteration does
 # Every option there is, so that the text does not depend on what the user set.
 PRINTED: dict[str, Any] = {
     "precision": 6, "threshold": 1000, "edgeitems": 3, "linewidth": 75, "suppress": False,
@@ -29,13 +39,37 @@ PRINTED: dict[str, Any] = {
 def graph_text(graph: Graph, lines: bool = True) -> str:
     """The text form; `lines=False` leaves out the user's source lines."""
     arguments = ", ".join(f"{leaf_name(graph, leaf)}: {leaf.spec}" for leaf in graph.leaves)
-    rows = [f"graph {graph.name}({arguments})"]
-    for i, node in enumerate(graph.nodes):
+    rows = [f"graph {graph.name}({arguments})", *_rows(graph, range(len(graph)), lines)]
+    rows.append(f"  return {_numbers(graph, graph.outputs)}")
+    return "\n".join(rows)
+
+
+def _rows(graph: Graph, which: Iterable[int], lines: bool) -> Iterator[str]:
+    """A row for each of these nodes; below a loop what an iteration of it does."""
+    for i in which:
+        node = graph.nodes[i]
         head = f"  %{i} = {node_text(graph, node)}"
         where = str(node.line) if lines and node.line and not node.is_leaf else ""
-        rows.append(f"{head:<{WIDTH}} {spec_text(node):<16} {where}".rstrip())
-    rows.append("  return " + " ".join(f"%{graph.index[o]}" for o in graph.outputs))
-    return "\n".join(rows)
+        yield f"{head:<{WIDTH}} {spec_text(node):<16} {where}".rstrip()
+        for body in node.attrs.values():
+            if isinstance(body, Body):
+                yield from (INSIDE + row for row in _body_rows(body, lines))
+
+
+def _body_rows(body: Body, lines: bool) -> Iterator[str]:
+    graph = body.graph
+    kinds = zip(("fixed", "carried", "row"), body.parts(graph.leaves), strict=True)
+    leaves = [f"{leaf_name(graph, n)}: {n.spec} {kind}" for kind, part in kinds for n in part]
+    way = ", the last row first" if body.backwards else ""
+    yield f"× {body.count:,}{way}: {', '.join(leaves)}"
+    yield from _rows(graph, range(len(graph.leaves), len(graph)), lines)
+    carried, stacked = graph.outputs[: body.carried], graph.outputs[body.carried :]
+    said = (("carries", carried), ("stacks", stacked))
+    yield "  " + ", ".join(f"{verb} {_numbers(graph, nodes)}" for verb, nodes in said if nodes)
+
+
+def _numbers(graph: Graph, nodes: Iterable[Node]) -> str:
+    return " ".join(f"%{graph.index[node]}" for node in nodes)
 
 
 def node_text(graph: Graph, node: Node) -> str:

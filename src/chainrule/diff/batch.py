@@ -13,15 +13,13 @@ import numpy as np
 from chainrule.core.batching import Lanes
 from chainrule.core.containers import Structure, flatten
 from chainrule.core.node import Leaf, Node, line_at
-from chainrule.core.rule import rule_for
 from chainrule.diff.constants import may_vary, refuse_what_varies
 from chainrule.diff.lane_axes import Axes, lanes_first, leaf_name, placed, spread_axes
-from chainrule.diff.lanes import Group, Replay, Values
-from chainrule.diff.merging import TOO_MANY, Branch, Merger, chosen, examples_of
+from chainrule.diff.lanes import Group, Replay, Values, value_of
+from chainrule.diff.merging import TOO_MANY, Apart, Branch, Merger, chosen, examples_of, refuse
 from chainrule.diff.pieces import Piece, combined, joined, same_structure
 from chainrule.errors import ArgumentError, ChainruleError, ShapeError
-from chainrule.ops.structure import constant
-from chainrule.record.lanes import LaneTrace
+from chainrule.record.lanes import LaneTrace, as_constant
 from chainrule.record.state import current
 from chainrule.record.variable import Variable
 
@@ -50,10 +48,6 @@ class BatchReport:
         for name, line in self.looped.items():
             lines.append(f"  {name} works lane by lane ({line})")
         return "\n".join(lines)
-
-
-def value_of(x: Any) -> Any:
-    return x._value if isinstance(x, Variable) else x
 
 
 @dataclass
@@ -136,7 +130,13 @@ class Batch:
             return self._of_no_lanes()
         outer = current.get().tracing
         if outer is not None and outer.guarded:
-            return self._merged(outer, report)
+            try:
+                return self._merged(outer, report)
+            except Apart as why:
+                report.groups.clear()
+                everyone = [Group(np.arange(self.count))]
+                alone = self._alone(everyone, report, silent=why.args[0] != TOO_MANY)
+                return combined(list(alone), self.count)
         pending = [Group(np.arange(self.count))]
         done: list[Piece] = []
         while pending:
@@ -181,7 +181,7 @@ class Batch:
         examples = [] if self.pure else examples_of(self.f, self.leaves, self.mapped_leaves)
         for k in merger.lanes():
             if len(merger.branches) == MAX_GROUPS:
-                outer.refuse(TOO_MANY)
+                refuse(outer, TOO_MANY)
             with in_lane(k):
                 merger.add(self._example(k))
             if len(merger.branches) > 1 and len(examples) < MAX_GROUPS:
@@ -234,20 +234,24 @@ class Batch:
         outputs, structure = trace.record_lane(self.f, args, kwargs)
         return inputs, outputs, structure
 
-    def _alone(self, pending: Sequence[Group], report: BatchReport) -> Iterator[Piece]:
-        """Lane by lane, where too many branch differently."""
+    def _alone(
+        self, pending: Sequence[Group], report: BatchReport, silent: bool = False
+    ) -> Iterator[Piece]:
+        """Lane by lane, where too many branch differently; a warning says so, unless `silent`."""
         lanes = np.concatenate([group.lanes for group in pending])
         report.alone += len(lanes)
         where = pending[0].parted
         line = f"\n  {line_at(*where.line).shown()}" if where is not None else ""
-        warnings.warn(
-            f"vmap: lanes go more than {MAX_GROUPS} different ways; {len(lanes)} of {self.count} "
-            f"are called one by one, slowly.{line}\n  where what is read there need not decide "
-            "what is computed, np.where and NumPy's functions keep the lanes together.",
-            stacklevel=5,
-        )
+        if not silent:
+            warnings.warn(
+                f"vmap: lanes go more than {MAX_GROUPS} different ways; {len(lanes)} of "
+                f"{self.count} are called one by one, slowly.{line}\n  where what is read there "
+                "need not decide what is computed, np.where and NumPy's functions keep the lanes "
+                "together.",
+                stacklevel=5,
+            )
         for k in map(int, lanes):
-            given = [_as_lane(v[k]) if m else v for v, m in self._pairs()]
+            given = [as_constant(v[k]) if m else v for v, m in self._pairs()]
             args, kwargs = self.structure.unflatten(given)
             with in_lane(k):
                 found, structure = flatten(self.f(*args, **kwargs))
@@ -304,14 +308,6 @@ class in_lane:  # noqa: N801 - a `with` statement reads it as words
             error.args = (f"lane {self.lane} of vmap: {error.args[0]}", *error.args[1:])
         elif isinstance(error, Exception):
             error.add_note(f"in lane {self.lane} of vmap")
-
-
-def _as_lane(value: Any) -> Any:
-    """A number or an array as f knows it from other lanes: a Variable, of no history."""
-    if isinstance(value, Variable):
-        return value
-    node = Node(rule_for(constant, ()), (), (), {"value": value}, value.shape, value.dtype, args=())
-    return Variable(value, node)
 
 
 def _of_lane(value: Any) -> Any:

@@ -39,6 +39,7 @@ class Call:
     ):
         args = list(args)
         self.f, self.argnums = f, argnums
+        self.before = len(_sequence())  # nodes recorded before this call
         self.inputs: list[Variable | None] = []
         self.given: list[Any] = []
         self.structures: list[Structure] = []
@@ -91,7 +92,14 @@ class Call:
         # A walk on arrays, unless something outside this call could still be differentiated.
         self.recorded = nested or outside or current.get().tracing is not None
         if self.recorded:
-            self.order = _between(self.order, wrt)
+            self.order = self._as_recorded(_between(self.order, wrt))
+
+    def _as_recorded(self, order: list[Node]) -> list[Node]:
+        """An order in which the iterations of a loop follow each other, where that is noted: what
+        is recorded of the walk then repeats itself as they do."""
+        members = set(order)
+        recorded = [n for n in _sequence()[self.before :] if n in members]
+        return recorded if len(recorded) == len(order) else order
 
     def pull(self, seeds: Sequence[Any], record: bool = False) -> list[Any]:
         """Per input the adjoint when the outputs have adjoints `seeds` (None: zero)."""
@@ -200,6 +208,12 @@ def _output(value: Any) -> Any:
             f"it returned {value!r}"
         ) from None
     return operand if isinstance(operand, Variable) else np.asarray(operand)[()]
+
+
+def _sequence() -> Sequence[Node]:
+    """All nodes as they were recorded, where that is noted."""
+    tracing = current.get().tracing
+    return () if tracing is None else tracing.sequence
 
 
 def _between(order: Sequence[Node], wrt: set[Node]) -> list[Node]:

@@ -19,6 +19,7 @@ from chainrule.core.node import Node, make_leaf
 from chainrule.core.op import Op
 from chainrule.core.replay import computed, replay
 from chainrule.errors import DerivativeError, MutationError
+from chainrule.record.lanes import as_constant
 from chainrule.record.recorder import as_operand, record
 from chainrule.record.state import current, recording
 from chainrule.record.trace import Trace, _output_node
@@ -90,6 +91,14 @@ class ClosedTrace(Trace):
 
     def refuse(self, what: str) -> None:
         """A solver inside another's equations is recorded as any op; the outer one is refused."""
+
+    def demand(self, truth: Variable) -> None:
+        """This holds for the lanes of a vmap inside."""
+        self.read(truth)
+
+    def as_variables(self, args: Sequence[Any]) -> list[Any]:
+        """Arrays among the arguments as Variables of outside."""
+        return [as_constant(a) if isinstance(a, np.ndarray) else a for a in args]
 
     def counted(self, shapes: Any) -> None:
         """Arrays that a mask has picked are as any others here."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.containers import flatten
+from chainrule.core.memory_size import bytes_of
 from chainrule.diff.call import Call, positions, zeros_like
 from chainrule.diff.reverse import own
 from chainrule.errors import ArgumentError, DerivativeError, DTypeError, ShapeError
@@ -19,17 +20,26 @@ ArgNums = int | Sequence[int]
 
 
 def value_and_grad(
-    f: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, holomorphic: bool = False
+    f: Callable[..., Any],
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    *,
+    holomorphic: bool = False,
+    memory: int | str | None = None,
 ) -> Callable[..., Any]:
     """A function that returns (f(*args), gradient); with `has_aux`, ((value, aux), gradient).
 
     The gradient has the structure of the argument (a tuple of them if `argnums` is one).  For a
     complex argument it is ∂f/∂a + i ∂f/∂b, the direction of steepest ascent.
+
+    With `memory`, in bytes or as "200MB", a call takes no more: what does not fit is computed
+    again, and the gradient is the same to the bit.
     """
+    budget = bytes_of(memory)
 
     @wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        call = Call(f, args, kwargs, positions(argnums, len(args)))
+        call = called(f, args, kwargs, positions(argnums, len(args)), budget)
         output, aux = _split_aux(call.result) if has_aux else (call.result, None)
         call.set_output(output)
         out = _scalar(call.outputs, holomorphic)
@@ -44,10 +54,15 @@ def value_and_grad(
 
 
 def grad(
-    f: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, holomorphic: bool = False
+    f: Callable[..., Any],
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    *,
+    holomorphic: bool = False,
+    memory: int | str | None = None,
 ) -> Callable[..., Any]:
     """A function that returns the gradient of the scalar f; with `has_aux`, (gradient, aux)."""
-    both = value_and_grad(f, argnums, has_aux, holomorphic=holomorphic)
+    both = value_and_grad(f, argnums, has_aux, holomorphic=holomorphic, memory=memory)
 
     @wraps(f)
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -55,6 +70,25 @@ def grad(
         return (packed, value[1]) if has_aux else packed
 
     return gradient
+
+
+def called(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    argnums: Sequence[int],
+    budget: int | None,
+) -> Call:
+    """The call of f; within a budget of memory, unless what records this call decides on that."""
+    if budget is None:
+        return Call(f, args, kwargs, argnums)
+    from chainrule.diff.within_memory import SparingCall, governs
+
+    return (
+        SparingCall(f, args, kwargs, argnums, budget)
+        if governs(args)
+        else Call(f, args, kwargs, argnums)
+    )
 
 
 def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], Any]]:

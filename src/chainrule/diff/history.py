@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from chainrule.core.masked import Masked, Scattered, plain, unmasked
 from chainrule.core.node import Node
-from chainrule.core.order import dfs_order, order_above
+from chainrule.core.order import dfs_order
 from chainrule.core.parts import OBJECT, Parts
 from chainrule.diff.forward import forward
 from chainrule.diff.reverse import (
@@ -21,7 +23,7 @@ from chainrule.diff.reverse import (
     reverse_masked,
     summed,
 )
-from chainrule.errors import NeedsHistoryError
+from chainrule.errors import DegenerateError, NeedsHistoryError
 from chainrule.record.state import current, recording
 from chainrule.record.variable import Variable
 
@@ -112,33 +114,91 @@ def _without_history(g: Any) -> Any:
     return Parts([plain(p) for p in g]) if isinstance(g, Parts) else plain(g)
 
 
-def along(
-    value: Variable, node: Node, changes: Sequence[Any], lanes: Any
-) -> tuple[list[Any], float]:
+def along(value: Variable, node: Node, changes: Sequence[Any], lanes: Any) -> tuple[list[Any], Any]:
     """The derivative of `value` along each change of the value of `node`, all else being held.
 
     Beside them, how much these lanes depend on what `node` was computed from by ways around it, as
     a part of the largest derivative on those ways.
+
+    In a trace these walks are recorded: at another point, and in another lane, they come out
+    differently.
     """
-    order = order_above([value.node])
-    derivatives = [unmasked(forward(order, {node: change}).get(value.node)) for change in changes]
-    below = set(order_above(node.parents))
-    around = dfs_order([value.node], lambda n: () if n is node or n in below else n.parents)
-    around = [n for n in around if n is not node]
+    history = History.now()
+    order = history.order([value.node])
+    if node not in order:  # it is recorded where this walk does not look
+        raise DegenerateError("the results of this decomposition are read in two traces at once")
+    pushed = [history.forward(order, {node: change}).get(value.node) for change in changes]
+    derivatives = [None if p is None else plain(p) for p in pushed]
+    below = set(history.order(node.parents))
+    around = history.order([value.node], without=node)
     met = set(below)  # what depends on the same inputs as the node does
     for n in around:
-        if any(p in met for p in n.parents):
+        if any(p in met for p in history.parents(n)):
             met.add(n)
     probe = np.random.default_rng(0).standard_normal(value.shape) * lanes
     walked = [n for n in around if n not in below]
-    adjoints = reverse_masked(walked, {value.node: probe.astype(value.dtype)}, keep=True)
+    adjoints = history.reverse(walked, {value.node: probe.astype(value.dtype)})
     sizes = {n: _size(g) for n, g in adjoints.items()}
     # Another decomposition of the same matrix counts where it is met: it may have the same kink.
     ends = [size for n, size in sizes.items() if n in below or (n in met and n.dtype == OBJECT)]
-    return derivatives, max(ends, default=0.0) / max(*sizes.values(), 1e-300)
+    return derivatives, _largest(ends) / np.maximum(_largest(sizes.values()), 1e-300)
 
 
-def _size(g: Any) -> float:
+@dataclass(frozen=True)
+class History:
+    """What has been recorded, walked also through the leaves that stand in for nodes outside.
+
+    The trace of a lane has such leaves for what all lanes share.
+    """
+
+    originals: dict[Node, Node]
+    prepare: Callable[[Node], Node] | None
+
+    @staticmethod
+    def now() -> History:
+        tracing = current.get().tracing
+        if tracing is None:
+            return History({}, None)
+        pairs = tracing.captured.items()
+        return History({leaf: node for node, leaf in pairs if leaf is not node}, on_variables)
+
+    def parents(self, node: Node) -> Sequence[Node]:
+        original = self.originals.get(node)
+        return node.parents if original is None else (original,)
+
+    def order(self, nodes: Sequence[Node], without: Node | None = None) -> list[Node]:
+        found = dfs_order(nodes, lambda n: () if n is without else self.parents(n))
+        return [n for n in found if n is not without]
+
+    def forward(self, order: Sequence[Node], tangents: dict[Node, Any]) -> dict[Node, Any]:
+        for part in self._parts(order):
+            leaf = part[0]
+            if (t := tangents.get(self.originals.get(leaf, leaf))) is not None:
+                tangents[leaf] = t
+            forward(part, tangents, self.prepare)
+        return tangents
+
+    def reverse(self, order: Sequence[Node], adjoints: Adjoints) -> Adjoints:
+        for part in reversed(list(self._parts(order))):
+            adjoints = reverse_masked(part, adjoints, self.prepare, keep=True)
+            leaf = part[0]
+            if leaf in self.originals and leaf in adjoints:
+                node, g = self.originals[leaf], adjoints[leaf]
+                adjoints[node] = g if node not in adjoints else adjoints[node] + g
+        return adjoints
+
+    def _parts(self, order: Sequence[Node]) -> Iterator[Sequence[Node]]:
+        """`order` cut before each leaf that stands in for a node."""
+        starts = [i for i, n in enumerate(order) if i == 0 or n in self.originals]
+        for start, stop in pairwise([*starts, len(order)]):
+            yield order[start:stop]
+
+
+def _size(g: Any) -> Any:
     if isinstance(g, Parts):
-        return max((_size(p) for p in g if p is not None), default=0.0)
-    return float(np.max(np.abs(plain(g)), initial=0.0))
+        return _largest([_size(p) for p in g if p is not None])
+    return np.max(np.abs(plain(g)), initial=0.0)
+
+
+def _largest(sizes: Collection[Any]) -> Any:
+    return np.max(np.stack(list(sizes))) if sizes else 0.0

@@ -114,9 +114,12 @@ class Equations:
         z = self.z
         with recording(tracing=None, debug=None), np.errstate(all="ignore"):
             for _ in range(MAX_NEWTON):
-                step = Linearised(self.name, self.residual, z, inputs).step
+                try:
+                    step = Linearised(self.name, self.residual, z, inputs).step
+                except DerivativeError:  # singular, or not finite, on a way that goes astray
+                    break
                 z = z - step
-                if np.linalg.norm(step) <= SETTLED * np.linalg.norm(z):
+                if np.linalg.norm(step) <= SETTLED * np.linalg.norm(z) < np.inf:
                     return z
         raise DerivativeError(
             f"{self.name}: Newton's method did not find the solution for other inputs.\n"

@@ -19,11 +19,15 @@ from chainrule.core.op import Op
 from chainrule.core.order import dfs_order
 from chainrule.core.replay import computed
 from chainrule.errors import ChainruleError
-from chainrule.record.lanes import LaneTrace, Read
+from chainrule.record.lanes import LaneTrace, Read, common
 from chainrule.record.recorder import record, translated
 from chainrule.record.variable import Variable
 
 Values = dict[Node, Any]  # `Lanes` where lanes differ
+
+
+def value_of(x: Any) -> Any:
+    return x._value if isinstance(x, Variable) else x
 
 
 @dataclass
@@ -38,6 +42,7 @@ class Group:
 class Parting:
     """A group that was left: its events before that place, its values there, and who left."""
 
+    trace: LaneTrace
     events: Sequence[Node | Read]
     values: Values
     places: np.ndarray
@@ -107,7 +112,7 @@ class Replay:
             call = BatchCall(node.op, args, node.attrs, len(self.lanes), node.shape, self.apply)
             try:
                 value, one_by_one = batched(call)
-            except Exception as error:
+            except Exception as error:  # whatever the op raises for some lanes
                 stays = np.array([_works(node, args, k) for k in range(len(self.lanes))])
                 stays[0] = True  # it has been recorded
                 if stays.all():
@@ -156,7 +161,7 @@ class Replay:
         gone = np.flatnonzero(~stays)
         values = dict(self.known)
         self.left.append(
-            Group(self.lanes[gone], Parting(self.trace.events[:at], values, gone, line))
+            Group(self.lanes[gone], Parting(self.trace, self.trace.events[:at], values, gone, line))
         )
         keep = np.flatnonzero(stays)
         self.lanes = self.lanes[keep]
@@ -169,18 +174,12 @@ class Replay:
 
         Returns how many events need not be looked at again.
         """
-        count = 0
-        for mine, theirs in zip(self.trace.events, parted.events, strict=False):
-            if type(mine) is not type(theirs):
-                break
-            if isinstance(mine, Node) and isinstance(theirs, Node):
-                if mine.op is not theirs.op or mine.shape != theirs.shape:
-                    break
-                if theirs in parted.values:
-                    value = parted.values[theirs]
-                    moved = type(value) is Lanes
-                    self.known[mine] = value.picked(parted.places) if moved else value
-            count += 1
+        count = common(self.trace, parted.events, parted.trace)
+        for mine, theirs in zip(self.trace.events[:count], parted.events[:count], strict=True):
+            if isinstance(mine, Node) and isinstance(theirs, Node) and theirs in parted.values:
+                value = parted.values[theirs]
+                moved = type(value) is Lanes
+                self.known[mine] = value.picked(parted.places) if moved else value
         return count
 
 

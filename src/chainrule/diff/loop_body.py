@@ -37,6 +37,8 @@ def applied(body: Body, inputs: Sequence[Any], keep: bool = True) -> list[Any] |
 
     Where a derivative may be asked for, what it reads is kept, unless `keep` says no.
     """
+    tracing = current.get().tracing
+    keep = keep and not (tracing is not None and tracing.recomputes)
     full = saving(body) if keep and any(map(_flows, inputs)) else body
     if any(isinstance(v, Variable) for v in inputs):
         found = loop(list(inputs), body=full)
@@ -110,7 +112,7 @@ def _read_by_rules(body: Body) -> dict[Node, None]:
         if any(a in varies for a in inputs_of(node)):
             varies.add(node)
         if node.parents:
-            pending += _named_by_rule(node)
+            pending += named_by_rule(node)
     kept: dict[Node, None] = {}
     seen: set[Node] = set()
     while pending:
@@ -127,7 +129,7 @@ def _read_by_rules(body: Body) -> dict[Node, None]:
     return kept
 
 
-def _named_by_rule(node: Node) -> list[Node]:
+def named_by_rule(node: Node) -> list[Node]:
     """The node itself and its arguments, as far as its rule reads their values."""
     names = node.rule.saved_names
     found = [node] if "out" in names else []
@@ -207,13 +209,15 @@ class Derived:
     stacked: list[int]
     masks: bool  # whether a mask was left out
 
-    def given(self, xs: Sequence[Any], saved: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
-        """The inputs; where there is no seed, zeros."""
+    def given(
+        self, xs: Sequence[Any], saved: Sequence[Any], seeds: Sequence[Any], sums: dict[int, Any]
+    ) -> list[Any]:
+        """The inputs; where there is no seed, and no sum to begin with, zeros."""
         found = list(self.sources)
         leaves = self.body.graph.leaves[len(found) :]
         for (kind, k), leaf in zip(self.inputs, leaves, strict=True):
             known = {"input": xs, "saved": saved, "seed": seeds, "alive": seeds}.get(kind)
-            value = None if known is None else known[k]
+            value = sums.get(k) if known is None else known[k]
             if value is None:
                 value = np.zeros(self._shape(leaf, len(found)), leaf.dtype)[()]
             elif kind == "alive":

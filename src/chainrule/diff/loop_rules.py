@@ -30,6 +30,7 @@ from chainrule.diff.loop_body import (
     inexact_carries,
     saving,
 )
+from chainrule.diff.loop_segments import in_segments
 from chainrule.diff.reverse import fit, reverse_masked
 from chainrule.ops.joining import stack
 from chainrule.ops.loop import loop
@@ -47,6 +48,25 @@ def pull(g: Any, xs: Sequence[Any], out: Any, active: Sequence[bool], body: Body
     if not body.count:
         inits = [given[k] for k in range(body.carried)]
         return [*[None] * body.fixed, *inits, *[None] * body.rows]
+    is_recorded = any(isinstance(v, Variable) for v in (*xs, *given))
+    if (
+        body.segments
+        and not (is_recorded or body.saves)
+        and not any(type(s) is Masked for s in given)
+    ):
+        return in_segments(_pulled, given, xs, active, body, {})
+    return _pulled(given, xs, out, active, body, {})
+
+
+def _pulled(
+    given: Seeds,
+    xs: Sequence[Any],
+    out: Any,
+    active: Sequence[bool],
+    body: Body,
+    sums: dict[int, Any],
+) -> list[Any]:
+    """The adjoints by one loop; to those of what is fixed, `sums` are added."""
     body, out = _with_saved(xs, out, body)
     seeds = [*given, *[None] * (len(out) - len(given))]
     wanted = tuple(i for i, on in enumerate(active) if on)
@@ -64,15 +84,23 @@ def pull(g: Any, xs: Sequence[Any], out: Any, active: Sequence[bool], body: Body
     def make(body: Body, masked: bool) -> Derived:
         return _pullback(body, first_row(body, xs), wanted, seeded, masked)
 
-    found = _derived(("pull", wanted, seeded), make, masked, xs, out, seeds, body)
+    found = _derived(("pull", wanted, seeded), make, masked, xs, out, seeds, body, sums)
     if found is None:
-        return _pulled_one_by_one(xs, seeds, wanted, body)
-    adjoints: list[Any] = [None] * len(xs)
+        adjoints = _pulled_one_by_one(xs, seeds, wanted, body)
+        return [_plus(g, sums.get(i)) for i, g in enumerate(adjoints)]
+    adjoints = [None] * len(xs)
     for i in wanted:
         if i in found:
             alive = found.get(~i)
-            adjoints[i] = found[i] if alive is None else within(found[i], alive)
+            masks = alive is not None  # then the loop has begun with zeros
+            adjoints[i] = _plus(within(found[i], alive), sums.get(i)) if masks else found[i]
+        else:
+            adjoints[i] = sums.get(i)
     return adjoints
+
+
+def _plus(g: Any, before: Any) -> Any:
+    return g if before is None else before if g is None else g + before
 
 
 def push(ts: Seeds, xs: Sequence[Any], out: Any, active: Sequence[bool], body: Body) -> Parts:
@@ -116,6 +144,7 @@ def _derived(
     out: Sequence[Any],
     seeds: Seeds,
     body: Body,
+    sums: dict[int, Any] | None = None,
 ) -> dict[int, Any] | None:
     """What the loop of a derivative gives, by whose it is; None where one does not stand for all.
 
@@ -127,13 +156,14 @@ def _derived(
             known[*key, masked] = make(body, masked)
         except Unsaved:
             full = saving(body, carries=True)
-            return _derived(key, make, masked, xs, _run(xs, full), seeds, full)
+            return _derived(key, make, masked, xs, _run(xs, full), seeds, full, sums)
     derived: Derived = known[*key, masked]
-    found = applied(derived.body, derived.given(xs, out, seeds))
+    begun = {} if masked or sums is None else sums
+    found = applied(derived.body, derived.given(xs, out, seeds, begun))
     if found is None:
         return None
     if derived.masks and any(np.any(np.isnan(v)) for v in found if is_inexact(v.dtype)):
-        return _derived(key, make, True, xs, out, seeds, body)
+        return _derived(key, make, True, xs, out, seeds, body, sums)
     return dict(zip((*derived.carried, *derived.stacked), found, strict=True))
 
 

@@ -21,9 +21,9 @@ import numpy as np
 from chainrule.core.batching import BatchCall, Lanes, batched
 from chainrule.core.containers import Structure
 from chainrule.core.node import Node
-from chainrule.diff.lanes import Replay
+from chainrule.diff.lanes import Replay, value_of
 from chainrule.ops.outcomes import RETURNED, outcome
-from chainrule.record.lanes import LaneTrace, Read
+from chainrule.record.lanes import LaneTrace, Read, common
 from chainrule.record.variable import Variable
 
 Example = list[Any]  # the leaves of one lane
@@ -48,7 +48,7 @@ class Branch(Replay):
 
     def share(self, others: Sequence[Branch]) -> None:
         """Take over what a branch replayed before has in common with this one."""
-        lengths = [common(self.trace, other.trace) for other in others]
+        lengths = [common(self.trace, other.trace.events, other.trace) for other in others]
         longest = max(lengths, default=0)
         if not longest:
             return
@@ -85,7 +85,7 @@ class Branch(Replay):
         if isinstance(node, Read):
             return  # of plain numbers, which the recording takes as they are
         if at in self.asked or node.op.raises is not True:
-            self.outer.refuse(RAISES)
+            refuse(self.outer, RAISES)
         args = super()._operands(at, node)
         settings = {"op": node.op.name, "settings": node.attrs, "errors": True}
         call = BatchCall(outcome, args, {**outcome.attrs, **settings}, len(stays), (), self.apply)
@@ -113,23 +113,6 @@ class Branch(Replay):
             return lanes
         mask = taken.reshape((len(self.lanes), *(1,) * (lanes.value.ndim - 1)))
         return Lanes(np.where(mask, lanes.value, alone))
-
-
-def common(one: LaneTrace, other: LaneTrace) -> int:
-    """How many events two recordings have in common, up to the first read that differs."""
-    count = 0
-    for mine, theirs in zip(one.events, other.events, strict=False):
-        if isinstance(mine, Read) != isinstance(theirs, Read):
-            break
-        if isinstance(mine, Read) and isinstance(theirs, Read):
-            if not np.array_equal(
-                mine.value, theirs.value, equal_nan=mine.value.dtype.kind in "fc"
-            ):
-                break
-        elif mine.op is not theirs.op or mine.shape != theirs.shape:  # type: ignore[union-attr]
-            break
-        count += 1
-    return count
 
 
 # Lanes that have once taken a branch of their own, by the code and the kind of the arguments: tried
@@ -177,8 +160,7 @@ class Merger:
             taken = self.branches[-1].taken
             now = left & ~taken._value if type(taken) is Variable else np.zeros(self.count, bool)
             if now.sum() == left.sum():
-                self.outer.refuse(ROUNDED)
-                return
+                refuse(self.outer, ROUNDED)
             left = now
 
     def add(self, example: Example) -> bool:
@@ -209,8 +191,20 @@ class Merger:
             covered = taken[0]
             for one in taken[1:]:
                 covered = covered | one
-            self.outer.read(np.all(covered))
+            if not np.all(value_of(covered)):
+                refuse(self.outer, ROUNDED)
+            self.outer.demand(np.all(covered))
             self.outer.merges = True
+
+
+class Apart(Exception):  # noqa: N818 - it is caught by the vmap whose lanes these are
+    """These lanes cannot be one program: each is recorded by itself."""
+
+
+def refuse(outer: Any, what: str) -> None:
+    """Tell the trace around why the branches cannot be put together; a compiler ends here."""
+    outer.refuse(what)
+    raise Apart(what)
 
 
 ROUNDED = "has a vmap whose lanes branch by numbers that are rounded otherwise alone"
@@ -219,7 +213,7 @@ TOO_MANY = "has a vmap whose lanes go too many different ways"
 
 
 def _alike(one: LaneTrace, other: LaneTrace) -> bool:
-    return len(one.events) == len(other.events) == common(one, other)
+    return len(one.events) == len(other.events) == common(one, other.events, other)
 
 
 def chosen(branches: Sequence[Branch]) -> list[Any]:

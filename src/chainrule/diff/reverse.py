@@ -69,7 +69,16 @@ def reverse_arrays(order: Sequence[Node], seeds: Adjoints) -> tuple[Adjoints, bo
     """
     adjoints = {node: unmasked(g) for node, g in seeds.items()}
     dropped = any(type(g) is Masked for g in seeds.values())
-    sums: set[Node] = set()  # whose adjoint is an array of our own, to which more can be added
+    dropped |= walk_arrays(order, adjoints, set())
+    return adjoints, add_up(adjoints) or dropped
+
+
+def walk_arrays(order: Sequence[Node], adjoints: Adjoints, sums: set[Node]) -> bool:
+    """A part of `reverse_arrays`, from the adjoints that later parts have left.
+
+    In `sums` are those whose adjoint is an array of our own, to which more can be added.
+    """
+    dropped = False
     have, take = adjoints.get, adjoints.pop
     for node in reversed(order):
         rule = node.rule
@@ -91,10 +100,10 @@ def reverse_arrays(order: Sequence[Node], seeds: Adjoints) -> tuple[Adjoints, bo
                 c = unmasked(fit(c, parent))
             before = have(parent)
             adjoints[parent] = c if before is None else before + c
-    return adjoints, _add_up(adjoints) or dropped
+    return dropped
 
 
-def _add_up(adjoints: Adjoints) -> bool:
+def add_up(adjoints: Adjoints) -> bool:
     """Make arrays of what waits in any `Scattered`; whether there was one."""
     waited = False
     for node, g in adjoints.items():

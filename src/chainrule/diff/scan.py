@@ -196,6 +196,16 @@ class _Loop:
             for v, a, w in zip(carry, after, weak, strict=True)
         ]
 
+    def names(self) -> list[str]:
+        """What the body calls the leaves of its carry and of a row: `h`, `state['m']`."""
+        code = getattr(self.f, "__code__", None)
+        given = code.co_varnames if code is not None and code.co_argcount == 2 else ("carry", "x")
+        carry, row = given[:2]
+        return [
+            *(f"{carry}{path}" for path in self.structure.paths),
+            *(f"{row}{path}" for path in self.form.paths),
+        ]
+
     def line(self) -> str:
         """Where the body is defined, or the loop called."""
         code = getattr(self.f, "__code__", None)
@@ -247,7 +257,7 @@ def _body(
         return [*after, *ys]
 
     values = [_scalar(v) for v in carry]
-    first = recorded(step, [*values, *_rows_at(loop, rows, count, 0)])
+    first = recorded(step, [*values, *_rows_at(loop, rows, count, 0)], names=loop.names())
     if first.irregular or not any(isinstance(v, Variable) for v in (*first.sources, *carry, *rows)):
         return None
     if count > 1:

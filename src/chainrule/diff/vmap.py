@@ -1,7 +1,6 @@
-"""vmap: a function of one example, called once on many, in which `if` and `while` mean what they
-mean for each of them alone.
+"""vmap: a function of one example, called once on many.
 
-One lane is recorded on its own values and replayed on all (`diff.lanes`); lanes for which Python
+`if` and `while` mean what they mean for each of them alone.  One lane is recorded on its own values and replayed on all (`diff.lanes`); lanes for which Python
 code read something else go on as a group of their own.
 """
 

@@ -22,6 +22,7 @@ from chainrule.lower.target import Target, host
 from chainrule.lower.values.array import TAPE, Array, Constant, NotLoweredError, OpCall, dims_of
 from chainrule.lower.values.cuts import Cut, cuts, other_operand
 from chainrule.lower.values.indices import Indexing
+from chainrule.lower.values.layout import rows_of
 from chainrule.lower.values.value import KNOWN, Value, pointwise
 from chainrule.optimise.passes import optimised
 
@@ -185,7 +186,9 @@ class Builder(Indexing):
         if any(d not in KNOWN for d in [s.dtype for s in specs] + [r.dtype for r in one.results]):
             raise NotLoweredError("its body has a type that machine code does not have")
         given = [self.astype(a, s.dtype) for a, s in zip(operands, specs, strict=True)]
-        args = tuple((a.value, pointwise(len(a.value.dims))) for a in given)
+        first_row = body.fixed + body.carried
+        whole = tuple((a.value, pointwise(len(a.value.dims))) for a in given[:first_row])
+        args = (*whole, *(rows_of(a.value, body.count) for a in given[first_row:]))
         value = Value("loop", (), OBJECT, args, Loop(one, body))
         value.name = "loop"
         found = []

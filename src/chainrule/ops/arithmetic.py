@@ -11,6 +11,7 @@ from chainrule.core.cure import Cure
 from chainrule.core.masked import plain
 from chainrule.core.op import Op, sample
 from chainrule.core.picked import LANES
+from chainrule.core.python_numbers import OnPython
 from chainrule.ops.define import ZERO, Gate, composite, elementwise, elementwise_spec, linear
 from chainrule.ops.factors import is_recorded
 from chainrule.ops.joining import as_array
@@ -19,6 +20,11 @@ from chainrule.ops.structure import astype
 
 any_pair = pairs_within((-2.0, 2.0), (-2.0, 2.0), complex_too=True)
 safe_quotient = pairs_within((-2.0, 2.0), (0.5, 2.0), complex_too=True)
+
+
+def _by_zero(x: Any, y: Any) -> Any:
+    return np.equal(y, 0)
+
 
 away_from_jumps = pairs_within((2.1, 2.4), (1.3, 1.6))
 
@@ -32,6 +38,7 @@ add = elementwise(
     commutes=True,
     symbol="+",
     origin="+",
+    python=OnPython(operator.add),
 )
 subtract = elementwise(
     "subtract",
@@ -42,6 +49,7 @@ subtract = elementwise(
     reference=np.subtract,
     symbol="−",
     origin="-",
+    python=OnPython(operator.sub),
 )
 
 
@@ -85,6 +93,7 @@ multiply = elementwise(
     commutes=True,
     symbol="×",
     origin="×",
+    python=OnPython(operator.mul),
 )
 multiply_mask = elementwise(
     "multiply_mask",
@@ -140,6 +149,7 @@ divide = elementwise(
     symbol="÷",
     cure=(*QUOTIENT_CURES, DIVISION_BY_ZERO),
     origin="/",
+    python=OnPython(operator.truediv, may_raise=True, cause=_by_zero),
 )
 negative = elementwise(
     "negative",
@@ -149,9 +159,16 @@ negative = elementwise(
     numpy=(np.negative,),
     reference=np.negative,
     symbol="−",
+    python=OnPython(operator.neg),
 )
 positive = elementwise(
-    "positive", operator.pos, (1,), samples=holomorphic, numpy=(np.positive,), reference=np.positive
+    "positive",
+    operator.pos,
+    (1,),
+    samples=holomorphic,
+    numpy=(np.positive,),
+    reference=np.positive,
+    python=OnPython(operator.pos),
 )
 reciprocal = elementwise(
     "reciprocal",
@@ -232,6 +249,7 @@ power = elementwise(
     symbol="^",
     cure=(NORM_BY_HAND, *POWER_CURES),
     origin="**",
+    python=OnPython(operator.pow, may_raise=True),
 )
 
 
@@ -376,6 +394,7 @@ floor_divide = elementwise(
     kinks=lambda x, y: np.equal(x % y, 0),
     lower=_floor_divide_lowered,
     cure=(DIVISION_BY_ZERO,),
+    python=OnPython(operator.floordiv, may_raise=True, cause=_by_zero),
 )
 remainder = elementwise(
     "remainder",
@@ -387,6 +406,7 @@ remainder = elementwise(
     kinks=lambda x, y: np.equal(x % y, 0),
     lower=_remainder_lowered,
     cure=(DIVISION_BY_ZERO,),
+    python=OnPython(operator.mod, may_raise=True, cause=_by_zero),
 )
 fmod = elementwise(
     "fmod",

@@ -76,7 +76,8 @@ CATALOGUE = {
     "products": "dot inner kron matmul outer tensordot vdot",
     "quantiles": "median nanmedian nanpercentile nanquantile order_statistic percentile quantile",
     "random": "random_bits random_normal random_uniform split_key",
-    "rearranging": "flip fliplr flipud pad pad_zeros repeat repeat_each resize roll rot90 tile",
+    "padding": "pad pad_zeros",
+    "rearranging": "flip fliplr flipud repeat repeat_each resize roll rot90 tile",
     "reductions": "all any count_nonzero prod sum",
     "rounding": (
         "ceil copysign fix floor heaviside modf nextafter rint round sign sign_complex trunc"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.op import Op, Sample, sample
+from chainrule.core.python_numbers import OnPython
 from chainrule.ops.define import ZERO, composite, elementwise
 from chainrule.ops.joining import as_array
 from chainrule.ops.samples import draw, pairs, reals
@@ -45,21 +46,27 @@ def _tied(x: Any, y: Any) -> Any:
     return np.equal(x, y)
 
 
-greater = _compare(np.greater, kinks=_tied)
-greater_equal = _compare(np.greater_equal, kinks=_tied)
-less = _compare(np.less, kinks=_tied)
-less_equal = _compare(np.less_equal, kinks=_tied)
-equal = _compare(np.equal, commutes=True)
-not_equal = _compare(np.not_equal, commutes=True)
+greater = _compare(np.greater, kinks=_tied, python=OnPython(operator.gt))
+greater_equal = _compare(np.greater_equal, kinks=_tied, python=OnPython(operator.ge))
+less = _compare(np.less, kinks=_tied, python=OnPython(operator.lt))
+less_equal = _compare(np.less_equal, kinks=_tied, python=OnPython(operator.le))
+equal = _compare(np.equal, commutes=True, python=OnPython(operator.eq))
+not_equal = _compare(np.not_equal, commutes=True, python=OnPython(operator.ne))
 
 logical_and = _logical(np.logical_and, samples=_booleans)
 logical_or = _logical(np.logical_or, samples=_booleans)
 logical_xor = _logical(np.logical_xor, samples=_booleans)
 logical_not = elementwise("logical_not", np.logical_not, ZERO, inputs=ONE, samples=reals)
 
-bitwise_and = _logical(np.bitwise_and, samples=_integers, lower="logical_and")
-bitwise_or = _logical(np.bitwise_or, samples=_integers, lower="logical_or")
-bitwise_xor = _logical(np.bitwise_xor, samples=_integers, lower="logical_xor")
+bitwise_and = _logical(
+    np.bitwise_and, samples=_integers, lower="logical_and", python=OnPython(operator.and_)
+)
+bitwise_or = _logical(
+    np.bitwise_or, samples=_integers, lower="logical_or", python=OnPython(operator.or_)
+)
+bitwise_xor = _logical(
+    np.bitwise_xor, samples=_integers, lower="logical_xor", python=OnPython(operator.xor)
+)
 invert = elementwise(
     "invert",
     np.invert,
@@ -67,6 +74,7 @@ invert = elementwise(
     inputs=ONE,
     samples=lambda: [sample(np.array([True, False])), sample(np.array([1, 5]))],
     lower="logical_not",
+    python=OnPython(operator.invert),
 )
 
 isnan = elementwise("isnan", np.isnan, ZERO, inputs=ONE, samples=_with_specials)

@@ -148,6 +148,7 @@ getitem = linear(
     picked=PART,
     symbol="x[i]",
     batch=getitem_lanes,
+    by_arrays="gather",
 )
 
 
@@ -179,6 +180,7 @@ embed = linear(
     lower=lambda b, x, template, shape: b.embed(x, template, shape),
     picked=EMBEDDED,
     batch=embed_lanes,
+    by_arrays="scatter",
 )
 
 
@@ -244,6 +246,7 @@ setitem = linear(
     doc="A copy of x in which x[index] = value, for a basic index.",
     lower=lambda b, x, value, template: b.setitem(x, value, template),
     batch=setitem_lanes,
+    by_arrays="setitem_at",
 )
 
 

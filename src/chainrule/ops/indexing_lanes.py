@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.core.batching import BatchCall, Lanes, lifted, rank_of
+from chainrule.core.masked import concrete
 from chainrule.core.slot import Slot
 
 FULL = slice(None)
@@ -192,6 +193,15 @@ def scatter_lanes(call: BatchCall) -> Any:
 
 
 def setitem_at_lanes(call: BatchCall) -> Any:
+    masks = [a for i, a in enumerate(call.args) if i > 1 and call.on(i) and _is_mask(a)]
+    if any(mask.value.ndim > 1 for mask in masks):
+        one = _is_one_value(call)
+        if one and _is_leading_mask(call):
+            return _filled(call)
+        recorded = not all(isinstance(mask.value, np.ndarray) for mask in masks)
+        # Code that has a value for each has read how many there are.
+        if (one and recorded) or not all(map(_picks_alike, masks)):
+            return None
     index = _index_of(call, 2, call.rank(0))
     x, value = call.spread(0), call.raw(1)
     if call.on(1) or call.rank(1):
@@ -204,3 +214,36 @@ def setitem_at_lanes(call: BatchCall) -> Any:
         template, arrays = index.numbered(call.count)
         return call.call(x, value, *arrays, template=template)
     return call.call(x, value, *index.arrays, template=(FULL, *index.template))
+
+
+def _is_one_value(call: BatchCall) -> bool:
+    """Whether `x[mask] = value` writes the same value wherever the mask picks."""
+    behind = call.rank(0) - call.rank(2)
+    shape = np.shape(call.raw(1))[int(call.on(1)) :]
+    return len(shape) <= behind or shape[-behind - 1] == 1
+
+
+def _is_leading_mask(call: BatchCall) -> bool:
+    first, *rest = call.attrs["template"]
+    alone = len(call.args) == 3 and isinstance(first, Slot)
+    return alone and all(part is Ellipsis or part == FULL for part in rest)
+
+
+def _filled(call: BatchCall) -> Any:
+    """`x[mask] = value` of one value, where lanes may pick unlike many."""
+    x, value, mask = call.spread(0), call.raw(1), call.raw(2)
+    value = value if hasattr(value, "dtype") else np.asarray(value)
+    value = value if value.dtype == x.dtype else value.astype(x.dtype)
+    behind = call.rank(0) - call.rank(2)
+    shape = value.shape[int(call.on(1)) :]
+    last = shape[max(len(shape) - behind, 0) :]
+    if call.on(1):
+        last = (call.count, *(1,) * (call.rank(0) - len(last)), *last)
+    return np.where(mask.reshape((*mask.shape, *(1,) * behind)), value.reshape(last), x)
+
+
+def _picks_alike(mask: Lanes) -> bool:
+    """Whether a mask picks equally many in every lane."""
+    value = concrete(mask.value)
+    counts = np.count_nonzero(value.reshape((len(value), -1)), axis=1)
+    return bool((counts == counts[0]).all())

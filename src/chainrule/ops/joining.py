@@ -91,6 +91,19 @@ def _concatenate_lanes(call: BatchCall) -> Any:
     return call.call(*xs, axis=axis % len(call.shape) + 1)
 
 
+def _concatenated_rows(make: Any, rows: Any, axis: int | None = 0) -> Any:
+    """concatenate of the rows of an array: two of its axes become one."""
+    count, *row = rows.shape
+    if axis is None:
+        return make("reshape", (rows,), {"shape": (rows.size,)})
+    axis %= len(row)
+    order = (*range(1, axis + 1), 0, *range(axis + 1, len(row) + 1))
+    if axis:
+        rows = make("transpose", (rows,), {"axes": order})
+    row[axis] *= count
+    return make("reshape", (rows,), {"shape": tuple(row)})
+
+
 concatenate = linear(
     "concatenate",
     _concatenate,
@@ -109,7 +122,18 @@ concatenate = linear(
     doc="concatenate([x, y, …], axis): arrays one after the other along an axis they have.",
     lower=lambda b, *xs, axis: b.concatenate(xs, axis),
     batch=_concatenate_lanes,
+    of_rows=_concatenated_rows,
 )
+
+
+def _stacked_rows(make: Any, rows: Any, axis: int = 0) -> Any:
+    """stack of the rows of an array: the array, with its first axis in that place."""
+    rank = len(rows.shape)
+    order = list(range(1, rank))
+    order.insert(axis % rank, 0)
+    if order == list(range(rank)):
+        return rows
+    return make("transpose", (rows,), {"axes": tuple(order)})
 
 
 def _stack(*xs: Any, axis: int = 0) -> Any:
@@ -170,6 +194,7 @@ stack = linear(
     doc="stack([x, y, …], axis): arrays of one shape along a new axis; numbers are 0-d arrays.",
     lower=lambda b, *xs, axis: b.stack(xs, axis),
     batch=_stack_lanes,
+    of_rows=_stacked_rows,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from chainrule.core.batching import BatchCall
 from chainrule.core.lazy_method import lazy_method
 from chainrule.core.loop import Body, body_graph, loop_spec, looped
 from chainrule.core.node import NO_ATTRS, Node, make_leaf
@@ -15,10 +16,12 @@ from chainrule.ops.samples import draw
 
 
 class Derivative:
-    """Where the two rules live: to the right, as they record the body anew."""
+    """Where the rules live: to the right, as they record the body anew."""
 
     pull = lazy_method("chainrule.diff.loop_rules", "pull", static=True)
     push = lazy_method("chainrule.diff.loop_rules", "push", static=True)
+    batch = lazy_method("chainrule.diff.loop_lanes", "batch", static=True)
+    room = lazy_method("chainrule.diff.loop_segments", "room", static=True)
 
 
 def _pull(g: Any, xs: Any, out: Any, active: Any, body: Body) -> Any:
@@ -27,6 +30,15 @@ def _pull(g: Any, xs: Any, out: Any, active: Any, body: Body) -> Any:
 
 def _push(ts: Any, xs: Any, out: Any, active: Any, body: Body) -> Any:
     return Derivative.push(ts, xs, out, active, body)
+
+
+def _batch(call: BatchCall) -> Any:
+    return Derivative.batch(call)
+
+
+def _room(node: Node, read: int, made: int) -> tuple[int, int]:
+    one = sum(n.size * n.dtype.itemsize + 120 for n in node.attrs["body"].graph.nodes)
+    return made + 3 * one, Derivative.room(node.attrs["body"])
 
 
 def _applied(op: str, *args: Node) -> Node:
@@ -58,6 +70,8 @@ loop = rules(
     variadic=True,
     spec=loop_spec,
     samples=_samples,
+    room=_room,
     lower=lambda b, *xs, body: b.loop(xs, body),
+    batch=_batch,
     doc="One recorded iteration, run `body.count` times: `cr.scan` and its like record it.",
 )

@@ -14,6 +14,7 @@ import numpy as np
 from chainrule.core.batching import LANES
 from chainrule.core.masked import perhaps, plain, within
 from chainrule.core.op import Op, Sample, sample
+from chainrule.core.python_numbers import OnPython
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError
 from chainrule.ops.define import Gate, composite, elementwise, elementwise_spec, rules
@@ -210,6 +211,7 @@ absolute = elementwise(
     kinks=_at_zero,
     variant=_complex_variant,
     symbol="|x|",
+    python=OnPython(abs),
 )
 absolute_complex = rules(
     "absolute_complex",

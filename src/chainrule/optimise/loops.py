@@ -85,11 +85,9 @@ def _needed(body: Body, read: Iterable[int]) -> list[int]:
 
 def _moved(node: Node, made: dict[Node, Node], kept: dict[Node, list[int]]) -> Node:
     """A node on what stands for its arguments; a result of a loop under its new number."""
-    args = tuple(made.get(a, a) if isinstance(a, Node) else a for a in node.args or ())
-    parents = tuple(made.get(p, p) for p in node.parents)
+    args = [made.get(a, a) if isinstance(a, Node) else a for a in node.args or ()]
     attrs = node.attrs
     if node.op is item and inputs_of(node)[0] in kept:
         results = kept[inputs_of(node)[0]]
         attrs = {"index": results.index(attrs["index"]), "count": len(results)}
-    line = node.code, node.lasti
-    return Node(node.rule, parents, (), attrs, node.shape, node.dtype, *line, args)
+    return node.on(args, attrs)

@@ -62,7 +62,7 @@ def without_counts(graph: Graph, guards: Sequence[Guard]) -> tuple[Graph, list[G
     for guard, node in zip(guards, found.graph.outputs[kept:], strict=True):
         mask = None if guard.of is None else _mask_of(guard.of)
         if mask is None or found.nodes.get(mask) not in found.converted:
-            left.append(Guard(node, guard.value, guard.of))
+            left.append(replace(guard, node=node))
     left += [Guard(node, np.array(True)) for node in found.some]
     return replace(found.graph, outputs=found.graph.outputs[:kept]), left
 

@@ -115,11 +115,7 @@ class Sweep:
     def _on_new_arguments(self, node: Node) -> Node:
         """The same operation on what stands for its arguments now, which is of the same dtypes."""
         get = self.replaced.get
-        args = tuple([get(id(a), a) for a in node.args or ()])
-        parents = tuple([get(id(p), p) for p in node.parents])
-        made = Node(
-            node.rule, parents, (), node.attrs, node.shape, node.dtype, node.code, node.lasti, args
-        )
+        made = node.on([get(id(a), a) for a in node.args or ()])
         self.nodes.append(made)
         return made
 

@@ -21,11 +21,11 @@ def key_of(node: Node) -> Any:
         ours = _ours[op] = is_ours(op)
     if not ours:
         return None
-    args = [a if isinstance(a, Node) else _constant(a) for a in node.args or ()]
+    args = [a if isinstance(a, Node) else constant_key(a) for a in node.args or ()]
     if op.commutes and _swapped(*args):
         args.reverse()
     if node.attrs:
-        args += [_constant(v) for v in node.attrs.values()]
+        args += [constant_key(v) for v in node.attrs.values()]
     return (op, *args)
 
 
@@ -34,7 +34,7 @@ def _swapped(x: Any, y: Any) -> bool:
     return type(x) is tuple or (type(y) is not tuple and id(y) < id(x))
 
 
-def _constant(value: Any) -> Any:
+def constant_key(value: Any) -> Any:
     """A constant as a key: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
     kind = type(value)
     if kind is int or kind is bool or value is None or kind is str:
@@ -42,9 +42,9 @@ def _constant(value: Any) -> Any:
     if kind is float:
         return kind, value.hex()
     if kind is tuple or kind is list:
-        return kind, *[_constant(v) for v in value]
+        return kind, *[constant_key(v) for v in value]
     if kind is slice:
-        return kind, _constant((value.start, value.stop, value.step))
+        return kind, constant_key((value.start, value.stop, value.step))
     if isinstance(value, np.generic):
         return kind, value.tobytes()
     if isinstance(value, np.dtype):

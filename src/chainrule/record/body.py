@@ -125,15 +125,21 @@ class Recorded:
     irregular: str
 
 
-def recorded(f: Callable[..., list[Any]], values: Sequence[Any], errors: bool = True) -> Recorded:
+def recorded(
+    f: Callable[..., list[Any]],
+    values: Sequence[Any],
+    errors: bool = True,
+    names: Sequence[str] = (),
+) -> Recorded:
     """The call f(*Variables of these values), which returns a list of results.
 
     With `errors` what raises must not do so in another iteration, be its result used or not.
+    `names` are what the user's code calls the values, where that is known.
     """
     trace = BodyTrace()
     given: list[Variable] = []
-    for value in values:
-        leaf = make_leaf(value.shape, value.dtype, f"x{len(given)}")
+    for k, value in enumerate(values):
+        leaf = make_leaf(value.shape, value.dtype, names[k] if names else f"x{k}")
         leaf.__class__ = BodyLeaf
         trace.leaves[leaf] = value
         given.append(Variable(value, leaf))

@@ -15,9 +15,12 @@ import numpy as np
 from chainrule.core.containers import Structure
 from chainrule.core.node import Node, make_leaf
 from chainrule.core.op import Op
+from chainrule.core.python_numbers import OnPython
+from chainrule.core.rule import rule_for
 from chainrule.errors import DetachError
 from chainrule.ops.joining import refuse_twist
-from chainrule.record.specialise import Guard, GuardedTrace
+from chainrule.ops.structure import constant
+from chainrule.record.specialise import Guard, GuardedTrace, equal
 from chainrule.record.state import current, user_line
 from chainrule.record.variable import Variable, leaf
 
@@ -52,6 +55,10 @@ class LaneTrace(GuardedTrace):
         if self.kept is not None:
             self.kept[node] = value
         return node
+
+    def on_python(self, python: OnPython, args: Sequence[Any], out: Variable) -> Any:
+        """The lanes of an array are NumPy's numbers."""
+        return out
 
     def node_of(self, variable: Variable) -> Node:
         node = variable.node
@@ -122,3 +129,70 @@ class LaneTrace(GuardedTrace):
         last = self.events.pop()
         super().shapes(node, op, args, attrs)
         self.events.append(last)
+
+
+def as_constant(value: Any) -> Any:
+    """A number or an array as f knows it from other lanes: a Variable, of no history."""
+    if isinstance(value, Variable):
+        return value
+    node = Node(rule_for(constant, ()), (), (), {"value": value}, value.shape, value.dtype, args=())
+    return Variable(value, node)
+
+
+def common(one: LaneTrace, other: Sequence[Node | Read], of: LaneTrace) -> int:
+    """How many events of `one` are those of `other`, a part of what `of` has recorded.
+
+    Two lanes that branch alike so far do the same with the same operands.  To compare less would
+    not do: branches of a vmap inside are recorded in the order in which a lane meets them, and
+    loops of other lengths are the same operation.
+    """
+    twins: dict[Node, Node] = dict(zip(one.leaves, of.leaves, strict=False))
+    count = 0
+    for mine, theirs in zip(one.events, other, strict=False):
+        if isinstance(mine, Read) or isinstance(theirs, Read):
+            if type(mine) is not type(theirs) or not _same_read(mine, theirs, twins):
+                break
+        elif not _same_node(mine, theirs, twins, one, of):
+            break
+        count += 1
+    return count
+
+
+def _same_read(a: Any, b: Any, twins: dict[Node, Node]) -> bool:
+    return twins.get(a.node, b.node) is b.node and equal(a.value, b.value)
+
+
+def _same_node(a: Node, b: Node, twins: dict[Node, Node], one: LaneTrace, other: LaneTrace) -> bool:
+    if a.op is not b.op or a.shape != b.shape:
+        return False
+    for x, y in zip(a.args or (), b.args or (), strict=True):
+        if not isinstance(x, Node) or not isinstance(y, Node):
+            if x is not y and (isinstance(x, Node) or isinstance(y, Node) or not equal(x, y)):
+                return False
+        elif twins.get(x) is not y and not _same_from_outside(x, y, twins, one, other):
+            return False
+    if a.attrs is not b.attrs and not _same_attrs(a.attrs, b.attrs):
+        return False
+    twins[a] = b
+    return True
+
+
+def _same_attrs(a: Any, b: Any) -> bool:
+    names = [name for name in a if not name.startswith("_")]
+    return all(name in b and (a[name] is b[name] or equal(a[name], b[name])) for name in names)
+
+
+def _same_from_outside(
+    a: Node, b: Node, twins: dict[Node, Node], one: LaneTrace, other: LaneTrace
+) -> bool:
+    """Whether two leaves stand for one Variable of outside, or for equal arrays."""
+    if a in twins or a not in one.values or b not in other.values:
+        return False
+    x, y = one.variables.get(a), other.variables.get(b)
+    if x is not None or y is not None:
+        same = x is not None and y is not None and x.node is y.node
+    else:
+        same = one.values[a] is other.values[b] or equal(one.values[a], other.values[b])
+    if same:
+        twins[a] = b
+    return same

@@ -11,7 +11,7 @@ from chainrule.core.op import OPS
 from chainrule.errors import ArgumentError, DTypeError, UnsupportedAttributeError
 from chainrule.ops import shape, structure
 from chainrule.ops.sparse_values import with_sparse
-from chainrule.record.operators import is_operand
+from chainrule.record.operators import is_operand, operated
 from chainrule.record.protocol import array_function
 from chainrule.record.recorder import record
 from chainrule.record.state import current, user_line
@@ -181,7 +181,7 @@ def _rmatmul(self: Variable, other: Any) -> Any:
 
 
 def _abs(self: Variable) -> Any:
-    return OPS["absolute"](self)
+    return operated(Variable, OPS["absolute"], [self], NO_ATTRS)
 
 
 def _divmod(self: Variable, other: Any) -> Any:
@@ -192,8 +192,15 @@ def _rdivmod(self: Variable, other: Any) -> Any:
     return other // self, other % self
 
 
-def _round(self: Variable, digits: int = 0) -> Any:
-    return OPS["round"](self, decimals=digits)
+def _round(self: Variable, digits: int | None = None) -> Any:
+    tracing = current.get().tracing
+    if tracing is not None and tracing.is_python(self):
+        if digits is None:
+            self._note_part("rint")
+        else:
+            self._note_read()
+        return round(self._value.item(), digits)  # exact, where NumPy multiplies and divides
+    return OPS["round"](self, decimals=digits or 0)
 
 
 def _unknown(self: Variable, name: str) -> Any:

@@ -21,7 +21,7 @@ from chainrule.ops.joining import is_table
 from chainrule.ops.sparse_values import with_sparse
 from chainrule.record.making import defined, making
 from chainrule.record.recorder import record
-from chainrule.record.state import user_line
+from chainrule.record.state import current, user_line
 from chainrule.record.variable import Variable, members, stores_item
 
 DOUBLE = np.dtype(np.float64)
@@ -41,6 +41,15 @@ def constant_of(number: float) -> Any:
     made.flags.writeable = False
     _constants[number] = made
     return made
+
+
+def operated(variable: type[Variable], op: Op, args: list[Any], attrs: dict[str, Any]) -> Any:
+    """`record`, where one of Python's operators was written, which its own numbers may raise in."""
+    out = record(variable, op, args, attrs)
+    tracing = current.get().tracing
+    if tracing is None or op.python is None:
+        return out
+    return tracing.on_python(op.python, args, out)
 
 
 METHOD = """
@@ -122,7 +131,7 @@ def names_of(op: Op, rules: dict[str, Rule]) -> dict[str, Any]:
         "constants": _constants.get,
         "is_operand": is_operand,
         "is_root": arithmetic.is_root,
-        "record": record,
+        "record": operated,
         "with_sparse": with_sparse,
     }
 
@@ -131,7 +140,7 @@ def in_place_operator(op: Op) -> Any:
     """The method `x ∘= y`: recorded, and the Variable is from now on the result."""
 
     def in_place(self: Variable, other: Any) -> Any:
-        changed = record(Variable, op, [self, other], NO_ATTRS)
+        changed = operated(Variable, op, [self, other], NO_ATTRS)
         if changed._value.shape != self._value.shape:
             raise ArgumentError(
                 f"in-place {op.name} of shapes {self.shape} and {np.shape(other)} "
@@ -156,12 +165,12 @@ def plain_operator(op: Op) -> tuple[Any, Any]:
 
     def method(self: Variable, other: Any) -> Any:
         return (
-            record(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
+            operated(Variable, op, [self, other], NO_ATTRS) if is_operand(other) else NotImplemented
         )
 
     def reflected(self: Variable, other: Any) -> Any:
         return (
-            record(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
+            operated(Variable, op, [other, self], NO_ATTRS) if is_operand(other) else NotImplemented
         )
 
     return method, reflected
@@ -215,13 +224,13 @@ def install(name: str) -> None:
     def method(self: Variable, other: Any) -> Any:
         build()
         if is_operand(other):
-            return record(Variable, op, [self, other], NO_ATTRS)
+            return operated(Variable, op, [self, other], NO_ATTRS)
         return with_sparse(op, self, other)
 
     def reflected(self: Variable, other: Any) -> Any:
         build()
         if is_operand(other):
-            return record(Variable, op, [other, self], NO_ATTRS)
+            return operated(Variable, op, [other, self], NO_ATTRS)
         return with_sparse(op, other, self)
 
     setattr(Variable, f"__{name}__", method)
@@ -246,7 +255,7 @@ for _name, _op in comparison.BY_OPERATOR.items():
 
 
 def _invert(self: Variable) -> Any:
-    return record(Variable, comparison.invert, [self], NO_ATTRS)
+    return operated(Variable, comparison.invert, [self], NO_ATTRS)
 
 
 members(

@@ -9,7 +9,7 @@ call.  One made inside is a constant.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from chainrule.core.node import Node, make_leaf
 from chainrule.core.op import OPS, Op
 from chainrule.core.order import dfs_order
 from chainrule.core.picked import UNKNOWN, OnPicked, Picked, one_mask, picked_operands
+from chainrule.core.python_numbers import OnPython
 from chainrule.core.rule import rule_for
 from chainrule.ops.outcomes import RETURNED, outcome
 from chainrule.record.state import INTERNAL, user_frame
@@ -29,6 +30,7 @@ from chainrule.record.trace import Trace
 from chainrule.record.variable import Variable
 
 NUMERIC = "fciub"
+PYTHON = (int, float, complex, bool)  # the types of Python's own numbers
 ASKED_THROUGH = ("chainrule.record.", "numpy.")  # by whom a question comes
 
 
@@ -36,12 +38,28 @@ ASKED_THROUGH = ("chainrule.record.", "numpy.")  # by whom a question comes
 class Guard:
     """A value that Python code was given: while it is the same, so is the branch taken.
 
-    One that is there only because the shape of a node depends on values names that node.
+    One that is there only because the shape of a node depends on values names that node.  A `firm`
+    one holds in the call that was recorded too: rounding does not excuse it.
     """
 
     node: Node
     value: Any
     of: Node | None = None
+    firm: bool = False
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A loop of Python's: how often it went round, how often as a loop of ours, and why not.
+
+    `unlike` is what most iterations do otherwise than those that became the loop.
+    """
+
+    first: Node
+    count: int
+    rolled: int
+    steps: int
+    unlike: Node | None
 
 
 @dataclass(frozen=True)
@@ -53,6 +71,8 @@ class Recording:
     external: dict[Node, np.ndarray]
     constants: dict[Node, np.ndarray]
     variables: tuple[tuple[Variable, Node], ...]  # of outside, as constants; and their nodes then
+    sequence: tuple[Node, ...] = ()  # the nodes in the order in which they were recorded
+    repeated: tuple[Repeated, ...] = ()  # loops of Python's that were found in it
 
 
 @dataclass
@@ -99,6 +119,10 @@ class GuardedTrace(Trace):
         self.wanted: set[Node] = set()  # differentiated by a transform inside
         self.counts: dict[Node, Picks] = {}  # by mask
         self.fallible: list[Node] = []  # nodes of ops that may raise
+        self.sequence: list[Node] = []  # every node, as they were recorded
+        self.python_ids: set[int] = set()  # of arguments that are Python's own numbers
+        self.python: set[Node] = set()  # nodes that are Python's own numbers
+        self.zeros: Variable | None = None  # 0 while all of them are finite that must be
 
     # ---- what Python code is given ---------------------------------------------------------------
 
@@ -106,6 +130,13 @@ class GuardedTrace(Trace):
         node = self.node_of(variable)
         if node not in self.reads:
             self.reads[node] = Guard(node, np.array(variable._value))
+
+    def demand(self, truth: Variable) -> None:
+        """This holds for the lanes of a vmap inside, or what is recorded is of no use to them."""
+        self.read(truth)
+        node = self.node_of(truth)
+        if node in self.reads:
+            self.reads[node] = replace(self.reads[node], firm=True)
 
     def read_shape(self, variable: Variable) -> None:
         """Python code has read a shape: where a mask decides it, the count is read."""
@@ -186,6 +217,7 @@ class GuardedTrace(Trace):
 
     def noted(self, node: Node, value: Any) -> Node:
         """A node just recorded; where a mask has picked it, its shape says so."""
+        self.sequence.append(node)
         raises, rule = node.op.raises, node.op.picked
         if raises and (raises is True or raises(*(node.args or ()))):
             self.fallible.append(node)
@@ -227,7 +259,52 @@ class GuardedTrace(Trace):
     def leaf_for(self, value: Any, name: str, bare: bool) -> Any:
         """Integers stay what they are: sizes, axes, counts.  They belong to the signature."""
         fixed = type(value) is int or (type(value) is float and self.fixed_floats)
-        return value if fixed else super().leaf_for(value, name, bare)
+        if fixed:
+            return value
+        made = super().leaf_for(value, name, bare)
+        if type(value) in PYTHON or id(value) in self.python_ids:
+            self.python.add(made.node)
+        return made
+
+    def is_python(self, value: Any) -> bool:
+        """Whether a value is one of Python's own numbers, and not one of NumPy's."""
+        return value.node in self.python if type(value) is Variable else type(value) in PYTHON
+
+    def on_python(self, python: OnPython, args: Sequence[Any], out: Variable) -> Any:
+        """Of Python's own numbers Python's operator is meant: where it raises, so does this."""
+        if not all(map(self.is_python, args)):
+            return out
+        if out.dtype.kind != "b" and any(map(_is_truth, args)):  # Python counts with truths
+            return python.operator(*(bool(a) if _is_truth(a) else a for a in args))
+        self.python.add(out.node)
+        if python.may_raise:
+            self._as_python(python, args, out)
+        return out
+
+    def _as_python(self, python: OnPython, args: Sequence[Any], out: Variable) -> None:
+        """Raise what Python raises, and guard that it does, or that it does not."""
+        exact = python.cause is not None or out.dtype.kind != "c"  # 0.0 ** 1j raises, and is 0
+        if exact and np.isfinite(out._value):
+            self._stays_finite(out)
+        elif python.cause is not None:
+            bool(python.cause(*args))  # a truth that is read is a guard
+        else:
+            for arg in args:
+                if type(arg) is Variable:
+                    self.read(arg)
+        found = python.operator(*(a._value.item() if type(a) is Variable else a for a in args))
+        if isinstance(found, complex) and out.dtype.kind != "c":
+            self.refuse("raises a negative number to a power that is not whole")
+
+    def _stays_finite(self, out: Variable) -> None:
+        """Guard that this number is finite, by one guard for all such: of their differences with
+        themselves, which are 0 then and NaN otherwise."""
+        zero: Any = np.subtract(out, out)
+        if self.zeros is not None:
+            self.reads.pop(self.zeros.node, None)
+            zero = self.zeros + zero
+        self.zeros = zero
+        self.read(zero)
 
     def node_of(self, variable: Variable) -> Node:
         node = super().node_of(variable)
@@ -255,6 +332,10 @@ def asked_by_rules() -> bool:
     return user_frame(2, ASKED_THROUGH).f_globals.get("__name__", "").startswith(INTERNAL)
 
 
+def _is_truth(value: Any) -> bool:
+    return type(value) is Variable and value.dtype.kind == "b"
+
+
 def specialised(
     f: Callable[..., Any],
     args: Sequence[Any],
@@ -278,7 +359,20 @@ def specialised(
         whose = [None] if picks.read else picks.of
         guards += tuple(Guard(count.node, np.array(count._value), of) for of in whose)
     variables = tuple((v, node) for node, v in trace.variables.items())
-    return Recording(graph, guards, external, constants, variables)
+    used = set(with_guards(graph, guards))
+    sequence = tuple([n for n in trace.sequence if n in used])
+    return Recording(graph, guards, external, constants, variables, sequence)
+
+
+def with_guards(graph: Graph, guards: Sequence[Guard]) -> list[Node]:
+    """The nodes of a graph, and behind them those that only guards need."""
+    nodes = list(graph.nodes)
+    known = set(nodes)
+    asked = [g.node for g in guards if g.node not in known]
+    if asked:
+        order = dfs_order(asked, lambda n: () if n in known else inputs_of(n))
+        nodes += [n for n in order if n not in known]
+    return nodes
 
 
 def same_recording(a: Recording, b: Recording) -> bool:
@@ -287,7 +381,7 @@ def same_recording(a: Recording, b: Recording) -> bool:
     if twin is None:
         return False
     constants = all(
-        twin[leaf] in b.constants and _equal(value, b.constants[twin[leaf]])
+        twin[leaf] in b.constants and equal(value, b.constants[twin[leaf]])
         for leaf, value in a.constants.items()
         if leaf in twin
     )
@@ -318,21 +412,21 @@ def _alike(a: Node, b: Node, twin: dict[Node, Node]) -> bool:
     if a.op is not b.op or a.shape != b.shape:
         return False
     for x, y in zip(a.args or (), b.args or (), strict=True):
-        if twin[x] is not y if isinstance(x, Node) else not _equal(x, y):
+        if twin[x] is not y if isinstance(x, Node) else not equal(x, y):
             return False
     # What an op keeps for itself, under a name with an underscore, is no part of what it does.
     kept = [name for name in a.attrs if not name.startswith("_")]
-    return all(_equal(a.attrs[name], b.attrs[name]) for name in kept)
+    return all(equal(a.attrs[name], b.attrs[name]) for name in kept)
 
 
-def _equal(x: Any, y: Any) -> bool:
+def equal(x: Any, y: Any) -> bool:
     if isinstance(x, Body) and isinstance(y, Body):
         return x.form == y.form and alike_graphs(x.graph, y.graph)
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
         inexact = getattr(x, "dtype", np.dtype(int)).kind in "fc"
         return bool(np.array_equal(x, y, equal_nan=inexact))
     if isinstance(x, (tuple, list)) and type(x) is type(y):
-        return len(x) == len(y) and all(map(_equal, x, y))
+        return len(x) == len(y) and all(map(equal, x, y))
     if x is y or x == y or (x != x and y != y):
         return True
     return type(x) is type(y) and repr(x) == repr(y)  # a class without an equality of its own

@@ -15,6 +15,7 @@ from chainrule.core.loop import refuse_leaked
 from chainrule.core.node import Node, make_leaf
 from chainrule.core.op import Op
 from chainrule.core.order import dfs_order
+from chainrule.core.python_numbers import OnPython
 from chainrule.core.rule import rule_for
 from chainrule.errors import DerivativeError, DTypeError
 from chainrule.ops.joining import refuse_twist
@@ -40,6 +41,8 @@ class Trace:
     nested = False  # whether it records a part of what another trace records
     guarded = False  # whether what Python code reads is checked again when the graph runs
     merges = False  # whether it has branches of a vmap, in whatever order they were met
+    sequence: Sequence[Node] = ()  # every node as it was recorded, where that is noted
+    recomputes = False  # whether a loop keeps nothing for its derivative
     sweeps = False  # whether the gradient of a large scalar graph may be one node
 
     def __init__(self, keep: bool = False):
@@ -120,6 +123,14 @@ class Trace:
 
     def raised(self, op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> None:
         """This op has raised an error, which the user's code may catch."""
+
+    def on_python(self, python: OnPython, args: Sequence[Any], out: Variable) -> Any:
+        """The result of one of Python's operators, which may have met Python's own numbers."""
+        return out
+
+    def is_python(self, value: Any) -> bool:
+        """Whether this is known to be one of Python's own numbers, and not one of NumPy's."""
+        return False
 
     def want(self, variable: Variable) -> Variable:
         """This input is differentiated by a transform inside the call."""

@@ -17,6 +17,7 @@ from chainrule.core.lazy_method import lazy_method
 from chainrule.errors import ArgumentError, ChainruleError, CompileError
 from chainrule.lower.tape.taping import taped
 from chainrule.lower.values.array import NotLoweredError
+from chainrule.optimise.roll import better_rolled, rolled
 from chainrule.record.specialise import GuardedTrace, Recording, same_recording, specialised
 from chainrule.record.state import current
 from chainrule.run.bindings import Binding, Outside, read
@@ -26,7 +27,7 @@ from chainrule.run.machine import give_memory_back
 from chainrule.run.reads.log import Stop
 from chainrule.run.reads.stack import is_readable
 from chainrule.run.reads.watching import Watched
-from chainrule.run.signature import Signature, signature_of
+from chainrule.run.signature import PYTHON, Signature, signature_of
 from chainrule.run.variant import Options, Variant
 from chainrule.run.verify import Verifier, detached, owned
 
@@ -250,12 +251,14 @@ class Compiled:
         f = by_position if kwargs else self.f
         given = (*args, *(kwargs[name] for name in names))
         values, structure = flatten(given)
-        given = structure.unflatten(list(signature.promoted(values)))
+        promoted = signature.promoted(values)
+        python = {id(p) for p, v in zip(promoted, values, strict=True) if type(v) in PYTHON}
+        given = structure.unflatten(list(promoted))
         self.recordings += 1
         try:
-            recording, bindings = _watched(self.f, f, given, signature.fixed, sweeps=True)
-        except NotLoweredError:  # a gradient was to be swept by a tape, and cannot be
-            recording, bindings = _watched(self.f, f, given, signature.fixed, sweeps=False)
+            recording, bindings = _watched(self.f, f, given, signature.fixed, python, sweeps=True)
+        except NotLoweredError:  # a gradient was to be swept by a tape, and cannot, or should not
+            recording, bindings = _watched(self.f, f, given, signature.fixed, python, sweeps=False)
         bindings += [
             Binding(read, variable, attrgetter("node"), node, "a Variable from outside")
             for variable, node in recording.variables
@@ -295,12 +298,17 @@ class Bound:
 
 
 def _watched(
-    user: Callable[..., Any], f: Callable[..., Any], given: Any, fixed: bool, sweeps: bool
+    user: Callable[..., Any],
+    f: Callable[..., Any],
+    given: Any,
+    fixed: bool,
+    python: set[int],
+    sweeps: bool,
 ) -> tuple[Recording, list[Binding]]:
     """A recording of f, and what the user's code read outside."""
     watched = Watched([user, *(v for v in flatten(given)[0] if not isinstance(v, DYNAMIC))])
     trace = GuardedTrace(watched.holds, watched.refuse, sweeps)
-    trace.fixed_floats = fixed
+    trace.fixed_floats, trace.python_ids = fixed, python
 
     @wraps(f)
     def call(*args: Any) -> Any:
@@ -309,7 +317,9 @@ def _watched(
     recording = specialised(call, given, {}, trace=trace)
     if watched.gave_up is not None:  # and was caught by the user's code
         raise watched.gave_up
-    return taped(recording), watched.bindings(trace.arrays)
+    if better_rolled(recording):
+        raise NotLoweredError("loops do better than the tape of this gradient")
+    return taped(rolled(recording)), watched.bindings(trace.arrays)
 
 
 def _reference(compiled: Compiled) -> str | None:

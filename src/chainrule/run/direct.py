@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainrule.core.containers import Structure, flatten
+from chainrule.core.loop import Body
 from chainrule.core.written import written
 
 if TYPE_CHECKING:
@@ -197,7 +198,9 @@ class _Text:
 def _dtypes(graph: Graph) -> set[np.dtype[Any]]:
     """The types of all values in a graph, and of the constants that these are computed from."""
     scalars = (a for n in graph.nodes for a in n.args or () if isinstance(a, np.generic))
-    return {n.dtype for n in graph.nodes} | {a.dtype for a in scalars}
+    bodies = [v.graph for n in graph.nodes for v in n.attrs.values() if isinstance(v, Body)]
+    inside = (_dtypes(body) for body in bodies)
+    return {n.dtype for n in graph.nodes}.union((a.dtype for a in scalars), *inside)
 
 
 def _keys_as_text(names: Sequence[Any]) -> list[str] | None:

@@ -6,6 +6,7 @@ What is compared: structure, types and shapes exactly; numbers up to what roundi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,15 @@ import numpy as np
 
 from chainrule.core.containers import flatten, map_leaves
 from chainrule.core.graph import inputs_of
+from chainrule.core.loop import Body, looped
 from chainrule.core.node import Node
 from chainrule.core.order import dfs_order
 from chainrule.core.replay import computed, replay
 from chainrule.errors import ArgumentError, ChainruleError, CompileDifference
-from chainrule.record.specialise import GuardedTrace
+from chainrule.lower.tape.taping import taped
+from chainrule.ops.loop import loop
+from chainrule.optimise.roll import rolled
+from chainrule.record.specialise import GuardedTrace, Recording, specialised
 from chainrule.record.variable import Variable
 from chainrule.run.direct import MISS, NUMPY
 
@@ -123,23 +128,33 @@ def _short(value: Any) -> str:
         return repr(value)
 
 
-def replayed(variant: Variant, leaves: Sequence[Any]) -> dict[Node, Any] | None:
+def replayed(recording: Recording, leaves: Sequence[Any]) -> dict[Node, Any] | None:
     """The value of every node of a recording on these leaves, by NumPy; None where one raises."""
-    recording = variant.recording
     graph = recording.graph
     values: dict[Node, Any] = {**recording.constants, **recording.external}
     values.update(zip(graph.leaves, leaves, strict=False))
     nodes = dfs_order([*graph.outputs, *(g.node for g in recording.guards)], inputs_of)
     try:
         with np.errstate(all="ignore"):
-            return replay(nodes, values, computed)
+            return replay(nodes, values, _opened)
     except (ChainruleError, ArithmeticError, ValueError, LookupError, TypeError):
         return None
 
 
+def _opened(node: Any, args: Sequence[Any]) -> Any:
+    """The value of a node; of a loop its results, and behind them all that its iterations gave."""
+    if node.op is not loop:
+        return computed(node, args)
+    body: Body = node.attrs["body"]
+    inside = [n for n in body.graph.nodes if n.dtype.kind in "fc" and not n.is_leaf]
+    opened = replace(body, graph=replace(body.graph, outputs=(*body.graph.outputs, *inside)))
+    return looped(*args, body=opened)
+
+
 def rounding_tolerance(values: dict[Node, Any]) -> float:
     """How far off a result may be where large intermediates cancel."""
-    numbers = [np.asarray(v) for v in values.values() if not isinstance(v, tuple)]
+    parts = [v if isinstance(v, tuple) else (v,) for v in values.values()]
+    numbers = [np.asarray(v) for part in parts for v in part]
     inexact = [a for a in numbers if a.dtype.kind in "fc" and a.size]
     if not inexact:
         return 0.0
@@ -165,12 +180,13 @@ def explained(
 
 def _first_difference(f: Callable[..., Any], variant: Variant, args: Any, kwargs: Any) -> str:
     trace = GuardedTrace()
-    trace.kept = {}
     try:
-        graph = trace.record(f, args, kwargs)
+        recording = taped(rolled(specialised(f, args, kwargs, trace=trace)))
     except (ChainruleError, ArithmeticError, ValueError, LookupError, TypeError):
         return ""
-    now, then = trace.known(), replayed(variant, variant.leaves_of(args, kwargs)) or {}
+    known, graph = trace.known(), recording.graph
+    now = replayed(recording, [known[leaf] for leaf in graph.leaves]) or {}
+    then = replayed(variant.recording, variant.leaves_of(args, kwargs)) or {}
     for a, b in zip(graph.nodes, variant.recording.graph.nodes, strict=False):
         if a.is_leaf and b.is_leaf:
             continue

@@ -79,7 +79,7 @@ class Processes(Engine):
                 "not import the program, which must start its engine below `if __name__ == "
                 '"__main__":`.  The engine starts new workers in its next pass: call it again'
             ) from error
-        except BaseException:
+        except BaseException:  # also Ctrl-C: nothing of this pass is wanted any more
             for future in futures:
                 future.cancel()
             raise

@@ -151,6 +151,11 @@ def looking_into(ufunc: np.ufunc) -> Function:
     return call
 
 
+def named(room: str, name: str) -> Any:
+    """What a pickled object of one of SciPy's modules is again."""
+    return getattr(import_module(f"chainrule.{room}"), name)
+
+
 def in_container(value: Any) -> bool:
     return isinstance(value, (list, tuple, np.ndarray)) and meets_variable(value)
 

@@ -16,6 +16,7 @@ from chainrule.lower.plan.stream import Region
 from chainrule.lower.tape.tape import Tape, kinds_and_lengths
 from chainrule.lower.values.value import KNOWN, Value, program_text, root
 from chainrule.optimise.rewrite import Optimised
+from chainrule.record.specialise import Repeated
 from chainrule.run.compiled import Compiled
 from chainrule.run.machine import assembly
 from chainrule.run.threads import threads
@@ -65,6 +66,7 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
         f"{name}, branch {number}: {nodes} nodes in {len(module.plan.steps)} steps",
         f"  inputs      {inputs or 'none'}",
         f"  guards      {len(variant.expected)}",
+        *map(_repeated_text, variant.recording.repeated),
         *_rewrites_text(variant.optimised),
         *steps,
         f"  in all      {_amount(work).rstrip()} flops, {_amount(traffic)}B moved",
@@ -75,6 +77,19 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
         where = f"  ({node.line})" if node.line else ""
         lines.append(f"  interpreted {node.op.name}: {why}{where}")
     return "\n".join(lines)
+
+
+def _repeated_text(found: Repeated) -> str:
+    """A loop of Python's: how much of it is a loop of machine code."""
+    head = f"  loop        {found.first.line or 'of ours'}: × {found.count:,}"
+    apart = found.count - found.rolled
+    if found.rolled:
+        rest = f"; {apart:,} beside it" if apart else ""
+        return f"{head}, {found.rolled:,} as a loop of {found.steps} operations{rest}"
+    if found.unlike is None:
+        return f"{head}, unrolled: it is short"
+    where = f" ({found.unlike.line})" if found.unlike.line else ""
+    return f"{head}, unrolled: {found.unlike.op.name}{where} goes on otherwise in each iteration"
 
 
 def _rewrites_text(found: Optimised) -> list[str]:

@@ -19,6 +19,7 @@ from chainrule.explain.size import is_dead
 from chainrule.view.values import shown
 
 MAX_JACOBIAN_ENTRIES = 16  # entries of a Jacobian that is written out
+MAX_NODES_WITH_MATRICES = 2_000
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,19 @@ def no_flows(graph: Graph) -> Flows:
 
 
 def flows_of(run: Run) -> Flows:
-    """The edges of a run: derivatives at this point, and contributions where it has adjoints."""
+    """The edges of a run: derivatives at this point, and contributions where it has adjoints.
+
+    Of a graph of more than MAX_NODES_WITH_MATRICES nodes no matrix is written out.
+    """
     flows = no_flows(run.graph)
+    matrices = len(run.graph) <= MAX_NODES_WITH_MATRICES
     nodes = run.graph.nodes
     adjoints = run.known_adjoints() if run.has_adjoints else {}
     e = 0
     while e < len(flows.child):
         c = flows.child[e]
         child = nodes[c]
-        local = _locals(run, child)
+        local = _locals(run, child) if matrices or child.size == 1 else {}
         g = adjoints.get(child)
         added = _pulled(run, g, child) if g is not None else {}
         while e < len(flows.child) and flows.child[e] == c:

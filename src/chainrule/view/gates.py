@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.loop import Body
 from chainrule.core.node import Node
 from chainrule.core.op import Gate, Multilinear, Op, Partials
 from chainrule.core.rule import parameters_of
@@ -45,6 +46,9 @@ def symbol_of(node: Node, named: Mapping[Node, str]) -> str:
         of, *arrays = args
         parts = [_index_text(part, arrays) for part in node.attrs["template"]]
         return f"{named.get(of, '') if isinstance(of, Node) else ''}[{', '.join(parts)}]"
+    body = node.attrs.get("body")
+    if isinstance(body, Body):
+        return f"{symbol} ×{body.count:,}"
     constants = [a for a in args if not isinstance(a, Node)]
     if len(args) != 2 or len(constants) != 1 or not op.symbol or np.ndim(constants[0]):
         return symbol

@@ -11,6 +11,13 @@ program    the graph as `graph.to_json()` has it, exact, to be evaluated again; 
 point      {"leaves": per leaf, by its index as a string, its value, "seeds": per output that of its
            adjoint}, written as constants are in `program`; null without adjoints, and where the
            values of all nodes have more than ENTRIES numbers
+loops      per loop, by the index of its node as a string, what is inside of its box:
+           count     how many iterations there are
+           kept      the numbers, from 0, of those that are written out, in the order they ran in
+           scenes    of each of these a scene like this one
+           source    of the functions that made them, as `listing.py` has it
+           sizes     {"value", "adjoint"}: per iteration the norm of what it hands on, and of the
+                     adjoint of that, null where it is not finite; null for all if not known
 """
 
 from __future__ import annotations
@@ -25,7 +32,9 @@ from chainrule.diff.run import Run
 from chainrule.errors import SerialisationError
 from chainrule.view.boxes import Box, boxes_of
 from chainrule.view.groups import groups_of
+from chainrule.view.iterations import Iterations, loops_of
 from chainrule.view.layout import Layout, layout
+from chainrule.view.listing import listings
 from chainrule.view.model import Model, model_of
 from chainrule.view.timeline import MAX_NODES_WRITTEN_OUT, paths, timeline
 
@@ -58,7 +67,23 @@ def scene(subject: Graph | Run) -> dict[str, Any]:
         "paths": None if run is None else paths(run),
         "program": program_of(graph),
         "point": None if run is None else point_of(run),
+        "loops": {} if isinstance(subject, Graph) else _loops(subject),
     }
+
+
+def _loops(run: Run) -> dict[str, Any]:
+    """What is inside the boxes of loops, as described above."""
+    found = {}
+    for node, body in loops_of(run.graph):
+        inside = Iterations(run, node, body)
+        found[str(run.graph.index[node])] = {
+            "count": body.count,
+            "kept": [inside.order[place] for place in inside.kept],
+            "scenes": [scene(inside.at(place)) for place in inside.kept],
+            "source": listings(inside.graph),
+            "sizes": inside.sizes(),
+        }
+    return found
 
 
 def placed(model: Model) -> tuple[list[Box], Layout]:

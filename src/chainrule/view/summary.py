@@ -79,6 +79,8 @@ def as_table(array: np.ndarray) -> np.ndarray:
 
 def blocks(table: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """The means of rows × columns blocks that the table is cut into; huge ones are scaled down."""
+    if table.shape == (rows, columns):
+        return table
     if np.abs(table[np.isfinite(table)]).max(initial=0.0) > HUGE_MAGNITUDE:
         table = table / HUGE_MAGNITUDE  # a sum of them would not be finite
     tall, wide = (

@@ -170,10 +170,11 @@ entry(
 entry(MATRIX, "or pass holomorphic=True for the complex derivative",
       lambda: cr.jacobian(lambda z: z**2)(V),
       lambda: cr.jacobian(lambda z: z**2, holomorphic=True)(V), right=np.diag(2 * V))  # fmt: skip
-entry("diff/jacobian.py:jacobian", ": choose one of", lambda: cr.jacobian(np.exp, mode="back")(X),
+entry("diff/jacobian.py:value_and_jacobian", ": choose one of",
+      lambda: cr.jacobian(np.exp, mode="back")(X),
       *(lambda m=m: cr.jacobian(np.exp, mode=m)(X) for m in ("auto", "reverse", "forward")),
       right=np.diag(np.exp(X)))  # fmt: skip
-entry("diff/jacobian.py:jacobian", "leave sparse=False",
+entry("diff/jacobian.py:value_and_jacobian", "leave sparse=False",
       lambda: cr.jacobian(np.exp, sparse=True)(X),
       lambda: cr.jacobian(np.exp, sparse=False)(X), right=np.diag(np.exp(X)))  # fmt: skip
 

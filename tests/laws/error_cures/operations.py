@@ -65,7 +65,7 @@ cured("ops/decompositions.py:_eig_lanes", "use a.astype(complex)",
       lambda a: np.sum(
           cr.vmap(lambda b: np.sum(np.abs(np.linalg.eigvals(b.astype(complex)))))(a)
       ), TURNED)  # fmt: skip
-cured("ops/rearranging.py:_pad", "it takes NumPy's modes by name, and even reflections",
+cured("ops/padding.py:_pad", "it takes NumPy's modes by name, and even reflections",
       lambda x: np.sum(np.pad(x, 1, "reflect", reflect_type="odd")),
       lambda x: np.sum(np.pad(x, 1, "reflect", reflect_type="even") ** 2))  # fmt: skip
 cured("ops/shape.py:_reshape", "say order='C' or order='F'",

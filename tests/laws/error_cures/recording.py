@@ -390,16 +390,16 @@ class Square(cr.Function):
 UNKNOWN = "record/protocol.py:unsupported"
 entry(
     UNKNOWN, "cr.OPS lists every supported function; cr.Function makes your own",
-    slope(lambda x: np.sum(np.piecewise(x, [x > 1.7], [lambda t: t * t, 0.0]))),
+    slope(lambda x: np.sum(np.polydiv(np.where(x > 1.7, x**3, 0.0), x)[0])),
     slope(lambda x: np.sum(Square.apply(x))),
     slope(lambda x: np.sum(cr.OPS["where"](x > 1.7, x * x, 0.0))),
     right=[0.0, 4.0],
 )  # fmt: skip
 entry(
     UNKNOWN, "x.value computes without a gradient",
-    slope(lambda x: np.sum(x * np.histogram(x, 2)[0])),
-    slope(lambda x: np.sum(x * np.histogram(x.value, 2)[0])),
-    right=[1.0, 1.0],
+    slope(lambda x: np.sum(x * np.histogram_bin_edges(x, 1))),
+    slope(lambda x: np.sum(x * np.histogram_bin_edges(x.value, 1))),
+    right=X,
 )  # fmt: skip
 
 # ---- constants that change -----------------------------------------------------------------------

@@ -182,3 +182,46 @@ def test_the_code_does_not_grow_with_the_count():
         fast(w, x)
         texts.append(fast.ir("llvm"))
     assert abs(len(texts[0]) - len(texts[1])) < 500
+
+
+ROWS = {
+    "shifted": lambda x: x[2:-1],
+    "backwards": lambda x: x[::-1],
+    "every other": lambda x: x[1::2],
+    "a slice of a slice": lambda x: x[1:][::-2],
+    "one": lambda x: x[3:4],
+    "columns": lambda x: x.T[1:],
+    "computed": lambda x: np.sin(x)[2:],
+    "parts of rows": lambda x: x[1:, ::2],
+    "seen otherwise": lambda x: x.reshape(-1, 2)[3:],
+    "repeated": lambda x: np.broadcast_to(x[0], (4, x.shape[1])),
+}
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
+def test_rows_are_read_where_they_lie(rows, reverse):
+    def f(x):
+        def step(c, row):
+            return np.sin(c) * 0.5 + np.sum(row * row[0]), row * c
+
+        last, stack = cr.scan(step, x[0, 0], rows(x), reverse=reverse)
+        return last + np.sum(stack * stack)
+
+    x = np.random.default_rng(0).normal(size=(9, 4))
+    fast = cr.compile(cr.value_and_grad(f), verify="always")
+    fast(x + 1)
+    value, gradient = fast(x)
+    expected = cr.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-14)
+
+
+def test_shifted_rows_are_not_copied():
+    def f(x):
+        return cr.scan(lambda c, row: (np.sin(c) + row, None), 0.5 * x[0], x[1:])[0]
+
+    fast = cr.compile(f)
+    fast(np.ones((20, 64)))
+    steps = [line for line in fast.report().splitlines() if line.startswith("  step")]
+    assert not any("copy" in line for line in steps)

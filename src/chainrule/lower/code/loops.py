@@ -100,7 +100,10 @@ class _Writer:
             written.append(code.put(into))
             self._aim(first_output + k, written[-1])
         for k in range(body.fixed + body.carried, len(self.given)):
-            self._aim(1 + k, self._row(self.given[k], row, self.memory.inputs[k].nbytes))
+            _, access = self.step.value.args[k]
+            start, step = (access[0].start, access[0].step) if access else (0, 1)
+            read = code.put(f"add i64 {code.put(f'mul i64 {row}, {step}')}, {start}")
+            self._aim(1 + k, self._row(self.given[k], read, self.memory.inputs[k].nbytes))
         for k in range(body.carried, len(body.graph.outputs)):
             self._aim(first_output + k, self._row(self.results[k], row, self._nbytes(k)))
         code.line(f"call void @{self.name}.run(ptr {self.table})")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from chainrule.lower.tape.tape import MAX_KINDS, ReverseSweep, Tape, TapeResult,
 from chainrule.lower.values.array import TAPE, NotLoweredError
 from chainrule.lower.values.value import DOUBLE
 from chainrule.ops.structure import item
-from chainrule.record.specialise import Guard, Recording
+from chainrule.record.specialise import Recording
 
 MAX_SWEEPS = 31
 MAX_BAKED = 4  # constants of one op that are written into the code; others take a slot each
@@ -255,8 +256,8 @@ class _Writer:
         contracted = Graph(
             nodes, graph.leaves, outputs, graph.name, graph.captured, graph.inputs, graph.result
         )
-        guards = tuple(Guard(known[g.node], g.value) for g in given.guards)
-        return Recording(contracted, guards, given.external, given.constants, given.variables)
+        guards = tuple(replace(g, node=known[g.node], of=None) for g in given.guards)
+        return replace(given, graph=contracted, guards=guards)
 
     def _results(self, read: list[Node]) -> dict[Node, Node]:
         """Nodes for what is read of the tape."""

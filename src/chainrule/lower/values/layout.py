@@ -68,6 +68,18 @@ def whole_order(pieces: Sequence[tuple[Value, Access]], rank: int) -> tuple[int,
     return _without_gaps([(v, region) for v, region in pieces if len(v.dims) == rank], order)
 
 
+def rows_of(value: Value, count: int) -> tuple[Value, Access]:
+    """So many rows as those of an array in memory that start somewhere, and are evenly apart."""
+    same = pointwise(len(value.dims))
+    if count == 1:
+        return value, same
+    base, access = through_views(value, same)
+    like = base.dims[1:] == value.dims[1:] and access[1:] == same[1:] and len(access) == len(same)
+    if like and access[0].axis == 0 and not access[0].also:
+        return base, access
+    return value, same
+
+
 def _without_gaps(
     pieces: Sequence[tuple[Value, Access]], order: tuple[int, ...]
 ) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.stats
 
 from chainrule.ops.joining import as_array
-from chainrule.scipy.dispatch import Function, guarded, meets_variable, run_ours
+from chainrule.scipy.dispatch import Function, guarded, meets_variable, named, run_ours
 
 Formula = Callable[..., Any]
 
@@ -245,18 +245,11 @@ def distribution(name: str, law: Any, methods: dict[str, Formula]) -> Any:
     freeze = lambda self, *args, **kwds: frozen(type(self)._frozen, self, args, kwds)  # noqa: E731
     body["freeze"] = freeze if known else guarded(freeze, f"scipy.stats.{name}", ())
     body["__call__"] = body["freeze"]
-    body["__reduce__"] = lambda self: (_named, (name,))
+    body["__reduce__"] = lambda self: (named, ("scipy.stats", name))
     body["_frozen"] = FROZEN[isinstance(theirs, scipy.stats.rv_continuous)]
     made = copy.copy(theirs)
     made.__class__ = type(base.__name__, (base,), body)
     return made
-
-
-def _named(name: str) -> Any:
-    """What a pickled distribution is again."""
-    from chainrule.scipy import stats
-
-    return getattr(stats, name)
 
 
 def _method(theirs: Function, law: Any, ours: Formula, name: str) -> Function:

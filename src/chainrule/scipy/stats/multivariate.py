@@ -11,7 +11,7 @@ import scipy.stats
 from chainrule.core.op import OPS
 from chainrule.errors import ArgumentError, ShapeError
 from chainrule.ops.joining import as_array
-from chainrule.scipy.dispatch import Function, guarded, meets_variable, paired, run_ours
+from chainrule.scipy.dispatch import Function, guarded, meets_variable, named, paired, run_ours
 from chainrule.scipy.stats.continuous import digamma, gammaln, xlogy
 
 
@@ -175,7 +175,7 @@ def multivariate(name: str) -> Any:
             body[m] = staticmethod(_bound(theirs, m, ours, f"scipy.stats.{name}.{m}"))
     frozen = _frozen(type(theirs(*EXAMPLES[name])), name, ours)
     body["__call__"] = lambda self, *args, **kwds: frozen(*args, **kwds)
-    body["__reduce__"] = lambda self: (_named, (name,))
+    body["__reduce__"] = lambda self: (named, ("scipy.stats", name))
     made = base.__new__(base)
     made.__dict__.update(theirs.__dict__)
     made.__class__ = type(base.__name__, (base,), body)
@@ -185,13 +185,6 @@ def multivariate(name: str) -> Any:
 def _bound(theirs: Any, m: str, ours: dict[str, Function], name: str) -> Function:
     method = getattr(theirs, m)
     return paired(method, ours[m], name) if m in ours else guarded(method, name, ours)
-
-
-def _named(name: str) -> Any:
-    """What a pickled distribution is again."""
-    from chainrule.scipy import stats
-
-    return getattr(stats, name)
 
 
 def _frozen(base: Any, name: str, ours: dict[str, Function]) -> Any:

@@ -123,7 +123,7 @@ def getitem(self: Any, indexer: Any) -> Any:
 def length(self: Any) -> int:
     shape = _recorded(self).shape
     if len(shape) < 2:
-        raise TypeError("Single rotation has no len().")
+        raise TypeError("a single rotation has no length")
     return int(shape[0])
 
 
