@@ -1,4 +1,4 @@
-"""Masked: what was computed in a dead lane is thrown away, and nothing else is."""
+"""Masked (`depends.py` says where): what was computed in a dead lane is thrown away, no more."""
 
 import numpy as np
 import pytest

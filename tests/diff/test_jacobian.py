@@ -1,4 +1,4 @@
-"""jacobian, hessian: shapes, containers, both modes, and how many walks they take."""
+"""jacobian, hessian (`units.py`): shapes, containers, both modes, how many walks they take."""
 
 from collections import namedtuple
 

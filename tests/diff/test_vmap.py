@@ -1,5 +1,7 @@
-"""vmap: for every function, what the function gives lane by lane (vmap.py, batch.py, lane_axes.py,
-lanes.py, merging.py, pieces.py, constants.py)."""
+"""`vmap.py`, `batch.py`, `lane*.py`, `loop_lanes.py`, `merging.py`, `pieces.py`, `constants.py`.
+
+vmap: for every function, what the function gives lane by lane.
+"""
 
 from __future__ import annotations
 

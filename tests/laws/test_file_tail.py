@@ -6,17 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.interpolate
+import scipy.ndimage
 
 SOURCE = Path(__file__).parents[2] / "src"
 LONGEST_FILE = 450
 LONGEST_FUNCTION = 80
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "misc", "manager", "managers"}
 
-# A digit is allowed in a name that is NumPy's own: log2, expm1, arctan2, atleast_1d, i0, fft2, ...
+# A digit is allowed in a name that is NumPy's or SciPy's own: log2, expm1, i0, interp1d, ...
 # So are the norms that mathematics calls so.
-NUMPY_NAMES = {
-    name for space in (np, np.linalg, np.fft) for name in dir(space) if not name.startswith("_")
-} | {"l1", "l2"}
+SPACES = (np, np.linalg, np.fft, scipy.interpolate, scipy.ndimage)
+NUMPY_NAMES = {name for space in SPACES for name in dir(space) if not name.startswith("_")}
+NUMPY_NAMES |= {"l1", "l2"}
 
 
 # ---- the checker --------------------------------------------------------------------------------

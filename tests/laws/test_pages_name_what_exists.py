@@ -84,8 +84,8 @@ def test_constants_exist(name: str) -> None:
 @pytest.mark.parametrize(
     ("page", "missing"),
     [
-        ("`scale/`", ["scale/"]),
-        ("`src/chainrule/ops/scale/`,", ["src/chainrule/ops/scale/"]),
+        ("`gone/`", ["gone/"]),
+        ("`src/chainrule/ops/gone/`,", ["src/chainrule/ops/gone/"]),
         ("(`core/gone.py`)", ["core/gone.py"]),
         ("`core/graph.py` `lower/values/` `graph.py` [A](ARCHITECTURE.md#one) x/2 and/or", []),
     ],

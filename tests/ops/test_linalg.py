@@ -1,4 +1,4 @@
-"""Linear systems, determinants, least squares and matrix functions, against closed forms."""
+"""Linear systems (`lu.py`), determinants, least squares, matrix functions, against closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Special functions: derivatives against mpmath's, SciPy's own calls, refusals, kinks, edges."""
+"""`special_*.py`: derivatives against mpmath's, SciPy's own calls, refusals, kinks, edges."""
 
 from __future__ import annotations
 

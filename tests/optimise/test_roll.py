@@ -1,4 +1,7 @@
-"""Python loops that are found again in a recording: they compute the same, to the bit."""
+"""`bodies.py`, `found.py`, `indices.py`, `iterations.py`, `making.py`, `repeats.py` and `roll.py`.
+
+Python loops that are found again in a recording: they compute the same, to the bit.
+"""
 
 import numpy as np
 import pytest

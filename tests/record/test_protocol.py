@@ -1,4 +1,4 @@
-"""NumPy's functions on Variables: however they are called, value and dtype are NumPy's own."""
+"""NumPy's functions, however called (`folding.py`): value and dtype are NumPy's own."""
 
 import numpy as np
 import pytest

@@ -177,7 +177,8 @@ def _input(value: Any, n: int, bare: bool) -> Variable | None:
                 "not a number or an array"
             )
         return None
-    refuse_twist(value)
+    if type(value) not in NUMBERS:
+        refuse_twist(value)
     array = np.array(value)
     if array.dtype.kind not in "fc":
         if bare:

@@ -1,7 +1,8 @@
 """vmap: a function of one example, called once on many.
 
-`if` and `while` mean what they mean for each of them alone.  One lane is recorded on its own values and replayed on all (`diff.lanes`); lanes for which Python
-code read something else go on as a group of their own.
+`if` and `while` mean what they mean for each of them alone.  One lane is recorded on its own
+values and replayed on all (`diff.lanes`); lanes for which Python code read something else go on
+as a group of their own.
 """
 
 from __future__ import annotations

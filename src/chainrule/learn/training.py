@@ -115,24 +115,20 @@ def train(
         )
     alone = scale is None
     scale = scale or Alone()
-    store = None
-    if checkpoints is not None:
-        accepted = (accept,) if isinstance(accept, str) else tuple(accept)
-        identity = {
-            "seed": seed,
-            "loss": told(loss, "loss"),
-            "optimiser": told(optimiser.update, "optimiser"),
-            **({} if alone else {"scale": "in shards"}),
-            **plan.identity(),
-            **source.identity(),
-        }
-        store = Store(writable(checkpoints), keep, identity, accepted, reads=not scale.first)
+    identity = {
+        "seed": seed,
+        "loss": told(loss, "loss"),
+        "optimiser": told(optimiser.update, "optimiser"),
+        **({} if alone else {"scale": "in shards"}),
+        **plan.identity(),
+        **source.identity(),
+    }
     run = _Run(
         plan=plan,
         source=source,
         step=scale.train_step(loss, optimiser, compile, keys),
         measure=measure,
-        store=store,
+        store=_store(checkpoints, keep, identity, accept, reads=not scale.first),
         callbacks=tuple(callbacks),
         shown=shown(progress if scale.first else False, loss, epochs, source.count),
         scale=scale,
@@ -140,6 +136,21 @@ def train(
         keyed=seed + 1 if keys else None,
     )
     return run.to_the_end(resume)
+
+
+def _store(
+    folder: str | Path | None,
+    keep: int,
+    identity: dict[str, Any],
+    accept: str | Collection[str],
+    *,
+    reads: bool,
+) -> Store | None:
+    """Where the checkpoints of a run go, if anywhere."""
+    if folder is None:
+        return None
+    accepted = (accept,) if isinstance(accept, str) else tuple(accept)
+    return Store(writable(folder), keep, identity, accepted, reads=reads)
 
 
 @dataclass(frozen=True)

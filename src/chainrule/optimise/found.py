@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.depends import COPIES
 from chainrule.core.node import Node
-from chainrule.core.op import OPS
 from chainrule.core.parts import OBJECT
 from chainrule.optimise.indices import place_of_number, spelled_out
 from chainrule.optimise.iterations import (
@@ -140,7 +140,7 @@ class Found:
             node = self.sequence[part.iterations.run.start + step]
             x = part.iterations.operands[step][0]
             differ = np.flatnonzero((numbers != numbers[0]).any(axis=0))
-            if node.op is not OPS["getitem"] or type(x) is not Fixed or len(differ) != 1:
+            if node.op.depends is not COPIES or type(x) is not Fixed or len(differ) != 1:
                 continue
             template = spelled_out(node.attrs["template"], x.node.ndim)
             place = place_of_number(template, int(differ[0]))

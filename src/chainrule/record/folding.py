@@ -9,8 +9,6 @@ import numpy as np
 from chainrule.errors import ArgumentError
 from chainrule.ops.joining import as_array
 
-FOLDS = ("reduce", "accumulate", "reduceat")
-
 
 def folded(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, Any]) -> Any:
     """What `ufunc.method(x, …)` returns, by as many calls of the ufunc as there are steps."""

@@ -12,7 +12,6 @@ from chainrule.core.node import line_at
 from chainrule.core.op import OPS, Op, Partials
 from chainrule.core.rule import rule_for
 from chainrule.errors import ChainruleError, DetachError, UnsupportedError
-from chainrule.record.folding import FOLDS, folded
 from chainrule.record.making import ufunc_maker
 from chainrule.record.recorder import LinePlace, as_operand, call, located, record, translated
 from chainrule.record.state import user_line
@@ -30,6 +29,7 @@ REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
     "logical_and": "all", "logical_or": "any", "logaddexp": "logsumexp",
 }  # fmt: skip
+FOLDS = ("reduce", "accumulate", "reduceat")
 WEAK = (int, float, complex)  # Python's numbers take the dtype of what they meet
 ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
 
@@ -98,6 +98,8 @@ def array_ufunc(
         args, options = without_initial(inputs, {"axis": 0, **kwargs})
         return with_initial(ufunc, call(variable, OPS[name], args, options, line), kwargs)
     if method in FOLDS and len(op.inputs) == 2:
+        from chainrule.record.folding import folded
+
         return folded(ufunc, method, inputs, kwargs)
     if method == "at" and ufunc in (np.add, np.subtract):
         x, indices, values = inputs
@@ -219,7 +221,7 @@ def array_function(
     return with_initial(STARTED.get(op.name), call(variable, op, args, kwargs, line), start)
 
 
-STARTED = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+STARTED = {reduction: getattr(np, name) for name, reduction in REDUCTIONS.items()}
 
 
 def without_initial(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

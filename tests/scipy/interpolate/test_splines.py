@@ -1,4 +1,4 @@
-"""splines.py, pieces.py, lines.py and grids.py: derivatives in the values and in the points."""
+"""`splines.py`, `pieces.py`, `lines.py`, `grids.py`: derivatives in the values, in the points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""linalg.py and matrices.py of scipy.sparse, and `cr.sparse_values`: against dense algebra."""
+"""`linalg.py`, `matrices.py` of scipy.sparse, `cr.sparse_values`: against dense algebra."""
 
 from __future__ import annotations
 
