@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrule.core.batching import STACKED, BatchCall
+from chainrule.core.batching import STACKED
 from chainrule.core.masked import perhaps, plain
 from chainrule.core.op import Sample, sample
 from chainrule.core.parts import Parts
@@ -15,7 +15,6 @@ from chainrule.core.spec import Spec
 from chainrule.errors import (
     ArgumentError,
     DegenerateError,
-    DTypeError,
     ShapeError,
     UnsupportedError,
 )
@@ -233,48 +232,45 @@ def _push_eig(t: Any, out: Any) -> Parts:
     return Parts([values, found])
 
 
-def _eig_spec(a: Any) -> tuple[Spec, Spec] | None:
-    """None for a real matrix, whose eigenvalues may be real or complex."""
+def _eig_pair(a: Any) -> tuple[Any, Any]:
+    """As complex numbers, always: NumPy gives real ones where all eigenvalues happen to be real."""
+    w, v = np.linalg.eig(a)
+    dtype = np.result_type(w.dtype, np.complex64)
+    return w.astype(dtype), v.astype(dtype)
+
+
+def _eig_spec(a: Any) -> tuple[Spec, Spec]:
     whole = square("eig", a)
-    return (Spec(a.shape[:-1], whole.dtype), whole) if whole.dtype.kind == "c" else None
+    dtype = np.result_type(whole.dtype, np.complex64)
+    return Spec(a.shape[:-1], dtype), Spec(whole.shape, dtype)
 
 
-def _complex_squares() -> list[Sample]:
-    # Real matrices are in tests/ops/test_linalg.py: the type of their results depends on values.
+def _squares() -> list[Sample]:
     shapes = ((3, 3), (2, 2, 2), (1, 1))
     empty = ((0, 0), (2, 0, 0), (0, 2, 2))
-    return [sample(matrices(*s, dtype=complex)) for s in shapes] + [
-        sample(np.zeros(s, complex)) for s in empty
+    rotated = np.array([[0.3, 1.1], [-0.8, 0.5]])  # real, with complex eigenvalues
+    return [
+        *(sample(matrices(*s, dtype=complex)) for s in shapes),
+        *(sample(np.zeros(s, complex)) for s in empty),
+        sample(matrices(3, 3)),
+        sample(rotated),
     ]
-
-
-def _eig_lanes(call: BatchCall) -> Any:
-    """What follows was recorded for real results or for complex ones, and holds for these only."""
-    w, v = call.call(call.raw(0))
-    if call.raw(0).dtype.kind == "c" or w.dtype.kind != "c":
-        return w, v
-    if np.any(np.all(np.imag(plain(w)) == 0, axis=tuple(range(1, w.ndim)))):
-        raise DTypeError(
-            "eig of real matrices of which some have real eigenvalues and others complex ones: "
-            "lanes must agree in that; use a.astype(complex)."
-        )
-    return w, v
 
 
 eig_pair = rules(
     "eig_pair",
-    lambda a: tuple(np.linalg.eig(a)),
+    _eig_pair,
     reverse=(_pull_eig,),
     push=(_push_eig,),
     inputs=("a",),
     raises=True,
-    samples=_complex_squares,
+    samples=_squares,
     bad=lambda: [sample(np.ones((2, 3)))],
     kinks=lambda a: _close(np.linalg.eigvals(a)) is not None,
     spec=_eig_spec,
     outputs=2,
     doc="Eigenvalues and eigenvectors, these of length 1 and with a real largest component.",
-    batch=_eig_lanes,
+    batch=STACKED,
 )
 
 
@@ -285,18 +281,26 @@ class EigResult(NamedTuple):
     eigenvectors: Any
 
 
+def _eig(name: str, a: Any) -> EigResult:
+    a = checked(name, a)
+    w, v = eig_pair(a)
+    if a.dtype.kind != "c" and np.all(np.imag(w) == 0):
+        w, v = np.real(w), np.real(v)
+    return EigResult(w, v)
+
+
 eig = composite(
     "eig",
-    lambda a: EigResult(*eig_pair(checked("eig", a))),
+    lambda a: _eig("eig", a),
     inputs=("a",),
-    samples=_complex_squares,
+    samples=_squares,
     numpy=(np.linalg.eig,),
 )
 eigvals = composite(
     "eigvals",
-    lambda a: eig_pair(checked("eigvals", a))[0],
+    lambda a: _eig("eigvals", a).eigenvalues,
     inputs=("a",),
-    samples=_complex_squares,
+    samples=_squares,
     bad=lambda: [sample(np.ones((2, 3)))],
     numpy=(np.linalg.eigvals,),
 )

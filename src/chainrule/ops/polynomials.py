@@ -154,15 +154,25 @@ polyfit = composite(
 
 
 def _roots(p: Any) -> Any:
-    """The eigenvalues of the companion matrix, of which a double root has no derivative."""
+    """The eigenvalues of the companion matrix, of which a double root has no derivative.
+
+    As in NumPy, zeros before the highest power go, and zeros at the end are roots that are zero.
+    """
     p = _line(p)
     if p.ndim != 1:
         raise ShapeError(f"roots of {p.shape}: coefficients have one axis")
+    first = last = 0
+    while first < p.shape[0] and p[first] == 0:
+        first += 1
+    while last < p.shape[0] - first and p[-1 - last] == 0:
+        last += 1
+    p = p[first : p.shape[0] - last]
     n = p.shape[0] - 1
     if n < 1:
-        return np.zeros(0)
-    first = -(p[1:] / p[0])
-    return OPS["eigvals"](concatenate([first[None], np.eye(n)[:-1]], axis=0))
+        return np.zeros(last)
+    row = -(p[1:] / p[0])
+    found = OPS["eigvals"](concatenate([row[None], np.eye(n)[:-1]], axis=0))
+    return concatenate([found, np.zeros(last, found.dtype)], axis=0) if last else found
 
 
 roots = composite(
@@ -172,6 +182,7 @@ roots = composite(
     samples=lambda: [
         sample(np.array([1.0 + 0j, -1.5, -2.0, 0.3])),
         sample(np.array([2.0 + 1j, 1])),
+        sample(np.array([1.0, -1.5, -2.0, 0.3])),
     ],
     bad=lambda: [sample(np.ones((2, 2)))],
     numpy=(np.roots,),

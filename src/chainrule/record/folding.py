@@ -22,7 +22,10 @@ def folded(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, Any]) -
         raise ArgumentError(f"np.{ufunc.__name__}.{method} of a Variable goes along one axis")
     rows = np.moveaxis(x, axis, 0)
     if method == "reduceat":
-        found = _by_segments(ufunc, rows, np.asarray(given["indices"]))
+        indices = as_array(given["indices"])
+        if indices.dtype.kind not in "iub":
+            raise ArgumentError(f"np.{ufunc.__name__}.reduceat goes by indices that are integers")
+        found = _by_segments(ufunc, rows, [int(i) for i in indices])
         return np.moveaxis(found, 0, axis)
     steps = _steps(ufunc, rows)
     if method == "accumulate":
@@ -42,7 +45,7 @@ def _steps(ufunc: np.ufunc, rows: Any) -> list[Any]:
     return found
 
 
-def _by_segments(ufunc: np.ufunc, rows: Any, indices: Any) -> Any:
+def _by_segments(ufunc: np.ufunc, rows: Any, indices: list[int]) -> Any:
     """From each index up to the next; where that is not greater, the one element."""
     ends = [*indices[1:], rows.shape[0]]
     parts = []
