@@ -1,15 +1,48 @@
-"""The reference is complete: every public name, error and op; no page names what is not there."""
+"""The reference is complete and true: every public name, signature, error and op, and no other."""
 
+import ast
 import importlib.util
+import inspect
 import re
 
 import pytest
 
 import chainrule as cr
 from chainrule import errors
+from chainrule.core.op import Op
 from tests.docs.pages import ROOT, page_paths
 
 REFERENCE = ROOT / "docs" / "reference"
+# An entry begins a line, or a row of a table: `cr.hvp(f, primals, tangents)`.
+ENTRY = re.compile(r"^(?:\| )?`(cr|graph|run)\.([\w.]+)(\([^`]*\))`", re.MULTILINE)
+OWNERS = {"cr": cr, "graph": cr.Graph, "run": cr.Run}
+FUNCTIONS = [name for name in cr.__all__ if inspect.isroutine(getattr(cr, name))]
+
+
+def entries():
+    """Page, owner, name and signature of each entry of the reference."""
+    for path in sorted(REFERENCE.glob("*.md")):
+        for owner, name, signature in ENTRY.findall(path.read_text(encoding="utf-8")):
+            yield pytest.param(owner, name, signature, id=f"{path.stem}: {owner}.{name}")
+
+
+def parameters(signature):
+    """Each parameter as it is shown: `*args`, `order=2`; a star before those that need a name."""
+    made = ast.parse(f"lambda {signature[1:-1]}: 0", mode="eval").body.args
+    return ast.unparse(made).split(", ")
+
+
+def true_signature(owner, name):
+    """As an entry shows it: without types, and without the object that a method is called on."""
+    function = OWNERS[owner]
+    for part in name.split("."):
+        function = getattr(function, part)
+    if isinstance(function, Op):
+        return f"({', '.join((*function.inputs, *function.attrs))})"
+    found = inspect.signature(function)
+    bare = [p.replace(annotation=p.empty) for p in found.parameters.values()]
+    shown = found.replace(parameters=bare[owner != "cr" :], return_annotation=found.empty)
+    return str(shown)
 
 
 def script(name):
@@ -23,6 +56,35 @@ def script(name):
 def test_public_name_is_in_the_reference(name):
     text = (REFERENCE / "api.md").read_text(encoding="utf-8")
     assert re.search(rf"\bcr\.{name}\b", text)
+
+
+@pytest.mark.parametrize(("owner", "name", "signature"), list(entries()))
+def test_the_signature_of_an_entry_is_the_true_one(owner, name, signature):
+    shown, true = parameters(signature), parameters(true_signature(owner, name))
+    if owner == "cr" and name in cr.OPS:  # its record has no defaults
+        shown = [each.split("=")[0] for each in shown]
+    assert shown == true
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_public_function_has_an_entry_with_its_signature(name):
+    pages = [path.read_text(encoding="utf-8") for path in REFERENCE.glob("*.md")]
+    assert any(found[:2] == ("cr", name) for page in pages for found in ENTRY.findall(page))
+
+
+@pytest.mark.parametrize(
+    ("shown", "true", "alike"),
+    [
+        ("(f, order=2)", "(f, order=2)", True),
+        ("(f, order=2)", "(f, order=3)", False),
+        ("(f, order=2)", "(f, order=2, memory=None)", False),
+        ("(f, *, near=1e-6)", "(f, *, near=1e-06)", True),
+        ("(f, near=1e-6)", "(f, *, near=1e-06)", False),
+        ('(mode="auto")', "(mode='auto')", True),
+    ],
+)
+def test_a_signature_that_is_not_the_true_one_is_found(shown, true, alike):
+    assert (parameters(shown) == parameters(true)) is alike
 
 
 @pytest.mark.parametrize("name", [n for n in cr.__all__ if hasattr(errors, n)])

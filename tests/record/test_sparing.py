@@ -21,6 +21,17 @@ def test_where_the_function_itself_holds_too_much_its_line_is_told():
         cr.grad(hoards, memory="3MB")(np.ones(10_000))
 
 
+def test_the_budget_told_is_the_one_given_and_least_is_more():
+    def hoards(x):
+        kept = [np.sin(x) for _ in range(100)]
+        return sum(np.sum(k) for k in kept)
+
+    for budget, shown in ((100_000, "100 kB"), (500_000, "500 kB"), (3_000_000, "3 MB")):
+        with pytest.raises(cr.MemoryBudgetError, match=f"the budget is {shown}") as raised:
+            cr.grad(hoards, memory=budget)(np.ones(10_000))
+        assert raised.value.least > budget
+
+
 def test_an_array_that_is_changed_on_the_way_is_noticed():
     def f(x):
         scale = np.ones(5000)

@@ -78,7 +78,7 @@ class SparingCall(Call):
         budget: int,
     ):
         self.budget = budget
-        self.trace = SparingTrace(budget - RESERVE, f, (*args, kwargs))
+        self.trace = SparingTrace(budget, f, (*args, kwargs), RESERVE)
         with recording(tracing=self.trace):
             super().__init__(f, args, kwargs, argnums)
         self.plan: MemoryPlan | None = None

@@ -67,6 +67,7 @@ CATALOGUE = {
         "sort_labels"
     ),
     "outcomes": "outcome",
+    "padding": "pad pad_zeros",
     "polynomials": "poly polyadd polyder polyfit polyint polymul polysub polyval roots",
     "pooling": "avg_pool max_collect max_peaks max_pool max_spread sum_pool sum_unpool",
     "positions": (
@@ -76,7 +77,6 @@ CATALOGUE = {
     "products": "dot inner kron matmul outer tensordot vdot",
     "quantiles": "median nanmedian nanpercentile nanquantile order_statistic percentile quantile",
     "random": "random_bits random_normal random_uniform split_key",
-    "padding": "pad pad_zeros",
     "rearranging": "flip fliplr flipud repeat repeat_each resize roll rot90 tile",
     "reductions": "all any count_nonzero prod sum",
     "rounding": (

@@ -28,9 +28,9 @@ class SparingTrace(Trace):
 
     recomputes = True  # what a loop would keep for its derivative is computed again
 
-    def __init__(self, budget: int, f: Callable[..., Any], args: Iterable[Any]):
+    def __init__(self, budget: int, f: Callable[..., Any], args: Iterable[Any], reserve: int = 0):
         super().__init__()
-        self.budget = budget
+        self.budget, self.reserve = budget, reserve  # of which so much is for what comes after
         self.keeps = True  # what rules read
         self.recorded: list[Node] = []
         self.sizes: dict[Node, int] = {}
@@ -89,7 +89,7 @@ class SparingTrace(Trace):
         self.recorded.append(node)
         self._measure(node, value)
         self.largest = max(self.largest, self.sizes[node])
-        if self.used + (2 * self.largest if self.keeps else 0) > self.budget:
+        if self.used + (2 * self.largest if self.keeps else 0) > self.budget - self.reserve:
             self._over()
         if not self.keeps and self.inner is None:
             let_go(node)
@@ -136,17 +136,18 @@ class SparingTrace(Trace):
             self.keeps = False
             for node in self.recorded[: self.inner]:
                 let_go(node)
-        if self.used > self.budget:
+        least = self.used + self.reserve
+        if least > self.budget:
             line = self.recorded[-1].line
             where = f"\n  {line.shown()}" if line else ""
             raise MemoryBudgetError(
-                f"the function cannot be differentiated below {shown(self.used)}, and the budget "
+                f"the function cannot be differentiated below {shown(least)}, and the budget "
                 f"is {shown(self.budget)}: it\n  holds {shown(self.alive + self.constants)} here "
                 f"already, in {len(self.recorded):,} values recorded so far, with nothing kept for "
                 f"the derivative.{where}\n"
                 "  give it more, or let go of what is not needed (lists of results, large "
                 "constants); a long Python loop\n  takes less as cr.scan.",
-                self.used,
+                least,
             )
 
 
