@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def _krylov_solve(
     indices: Any,
     indptr: Any,
     b: Any,
-    shape: tuple[int, int],
+    shape: Sequence[int],
     method: str,
     options: Any = (),
     trans: int = 0,
@@ -38,7 +39,7 @@ def _krylov_solve(
     import scipy.sparse.linalg
 
     fits_solve(shape, b)
-    matrix = sparse_matrix(data, indices, indptr, tuple(shape), trans)  # type: ignore[arg-type]
+    matrix = sparse_matrix(data, indices, indptr, shape, trans)
     solver, settings = getattr(scipy.sparse.linalg, method), dict(options)
     columns = [b] if len(b.shape) == 1 else list(np.transpose(b))
     found = []

@@ -90,6 +90,7 @@ def _pad_constant(x: Any, widths: Pairs, values: Any) -> Any:
     return np.where(side == sides, framed, values[np.minimum(side, sides - 1)])
 
 
+PICKED: dict[str, Any] = {mode: mode for mode in ("edge", "reflect", "symmetric", "wrap")}
 STATISTICS: dict[str, Any] = {
     "mean": np.mean,
     "maximum": np.max,
@@ -139,17 +140,16 @@ def _pad(
         return pad_zeros(x, widths)
     if mode == "linear_ramp" or mode in STATISTICS:
         return _pad_by_axis(x, widths, mode, end_values)
-    if mode not in ("edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
+    if mode not in PICKED or reflect_type != "even":
         raise UnsupportedError(
             f"np.pad of a Variable with mode={mode!r} and reflect_type={reflect_type!r}: it takes "
             "NumPy's modes by name, and even reflections"
         )
-    return picked(x, np.pad(numbered(x), widths, mode=mode))
+    return picked(x, np.pad(numbered(x), widths, mode=PICKED[mode]))
 
 
 def _pads() -> list[Sample]:
     row, matrix = draw((4,), -2, 2), draw((2, 3), -2, 2)
-    picking = ("edge", "reflect", "symmetric", "wrap")
     return [
         sample(row, 2),
         sample(matrix, ((1, 0), (2, 1))),
@@ -161,10 +161,10 @@ def _pads() -> list[Sample]:
         sample(matrix.astype(np.float32), 1, constant_values=0.1),
         sample(draw((), -2, 2), 1),
         sample(draw((0,), -2, 2), 1, constant_values=2.0),
-        *(sample(row, (1, 2), mode=mode) for mode in (*picking, *STATISTICS)),
+        *(sample(row, (1, 2), mode=mode) for mode in (*PICKED, *STATISTICS)),
         *(sample(matrix, ((1, 2), (0, 3)), mode=mode) for mode in ("mean", "maximum")),
         sample(matrix, ((1, 2), (0, 3)), mode="linear_ramp", end_values=((1.0, 2.0), (3.0, 4.0))),
-        *(sample(matrix, ((3, 4), (5, 2)), mode=mode) for mode in picking),
+        *(sample(matrix, ((3, 4), (5, 2)), mode=mode) for mode in PICKED),
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
@@ -29,31 +30,31 @@ _factors: OrderedDict[Any, Any] = OrderedDict()
 _lock = Lock()
 
 
-def sparse_matrix(data: Any, indices: Any, indptr: Any, shape: tuple[int, int], trans: int) -> Any:
+def sparse_matrix(data: Any, indices: Any, indptr: Any, shape: Sequence[int], trans: int) -> Any:
     """SciPy's matrix on these very arrays; a transposed CSR matrix is a CSC matrix."""
     from scipy.sparse import csc_array, csr_array
 
+    rows, columns = shape
     if trans == 2:
         data = np.conjugate(data)
     if trans:
-        return csc_array((data, indices, indptr), shape=shape[::-1])
-    return csr_array((data, indices, indptr), shape=shape)
+        return csc_array((data, indices, indptr), shape=(columns, rows))
+    return csr_array((data, indices, indptr), shape=(rows, columns))
 
 
 def _sparse_matmul(
-    data: Any, indices: Any, indptr: Any, x: Any, shape: tuple[int, int], trans: int = 0
+    data: Any, indices: Any, indptr: Any, x: Any, shape: Sequence[int], trans: int = 0
 ) -> Any:
-    shape = tuple(shape)  # type: ignore[assignment]
     _fits("sparse_matmul", shape, x, 0 if trans else 1)
     return sparse_matrix(data, indices, indptr, shape, trans) @ x
 
 
-def _fits(name: str, shape: tuple[int, int], x: Any, axis: int) -> None:
+def _fits(name: str, shape: Sequence[int], x: Any, axis: int) -> None:
     if len(x.shape) not in (1, 2) or x.shape[0] != shape[axis]:
         which = "columns" if axis else "rows"
         raise ShapeError(
-            f"{name} of a sparse matrix of shape {shape} and an array of {x.shape}: the matrix has "
-            f"{shape[axis]} {which}"
+            f"{name} of a sparse matrix of shape {tuple(shape)} and an array of {x.shape}: "
+            f"the matrix has {shape[axis]} {which}"
         )
 
 
@@ -99,9 +100,9 @@ def _adjoint_product(g: Any, data: Any, indices: Any, indptr: Any, shape: Any, t
 
 
 def _product_spec(
-    data: Any, indices: Any, indptr: Any, x: Any, shape: tuple[int, int], trans: int = 0
+    data: Any, indices: Any, indptr: Any, x: Any, shape: Sequence[int], trans: int = 0
 ) -> Spec:
-    _fits("sparse_matmul", tuple(shape), x, 0 if trans else 1)  # type: ignore[arg-type]
+    _fits("sparse_matmul", shape, x, 0 if trans else 1)
     return Spec((shape[1 if trans else 0], *x.shape[1:]), np.result_type(data.dtype, x.dtype))
 
 
@@ -197,10 +198,10 @@ def _sparse_solve(
     return lu.solve(np.ascontiguousarray(b, dtype), "NTH"[trans])
 
 
-def fits_solve(shape: tuple[int, int], b: Any) -> None:
+def fits_solve(shape: Sequence[int], b: Any) -> None:
     if shape[0] != shape[1]:
         raise ShapeError(f"sparse_solve of a matrix of shape {tuple(shape)}: it must be square.")
-    _fits("sparse_solve", tuple(shape), b, 0)  # type: ignore[arg-type]
+    _fits("sparse_solve", shape, b, 0)
 
 
 def _adjoint_system(g: Any, data: Any, indices: Any, indptr: Any, shape: Any, trans: int) -> Any:
@@ -228,9 +229,9 @@ def _push_values(
 
 
 def solve_spec(
-    data: Any, indices: Any, indptr: Any, b: Any, shape: tuple[int, int], trans: int = 0
+    data: Any, indices: Any, indptr: Any, b: Any, shape: Sequence[int], trans: int = 0
 ) -> Spec:
-    fits_solve(tuple(shape), b)  # type: ignore[arg-type]
+    fits_solve(shape, b)
     return Spec(b.shape, inexact(data, b))
 
 

@@ -162,12 +162,12 @@ def sparse_values(matrix: Any, data: Any = None) -> SparseValues:
     values = matrix.data if data is None else as_array(data)
     if values.shape != matrix.data.shape:
         raise ShapeError(f"{matrix.data.size} values are stored, not {values.shape}")
-    shape = tuple(int(n) for n in matrix.shape)
+    rows, columns = (int(n) for n in matrix.shape)
     if matrix.format == "csc":
-        return SparseValues(values, matrix.indices, matrix.indptr, shape[::-1], 1)  # type: ignore[arg-type]
+        return SparseValues(values, matrix.indices, matrix.indptr, (columns, rows), 1)
     if matrix.format == "coo":
         matrix, values = _in_rows(matrix, values)
-    return SparseValues(values, matrix.indices, matrix.indptr, shape)  # type: ignore[arg-type]
+    return SparseValues(values, matrix.indices, matrix.indptr, (rows, columns))
 
 
 def _in_rows(matrix: Any, values: Any) -> tuple[Any, Any]:
