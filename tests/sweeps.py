@@ -33,6 +33,7 @@ def sampled(
 def on_every_sample(cases: Iterable[Any]) -> Callable[[Callable[..., Any]], Any]:
     """A test of an op and a sample, run on all samples of an op in turn: tens of thousands of
     tests would take longer to be collected and reported than to run.  An error says which it was.
+    `of_one` of the result is the test of one op and one sample.
     """
     groups: dict[tuple[str, bool], list[Any]] = {}
     for case in cases:
@@ -65,6 +66,7 @@ def on_every_sample(cases: Iterable[Any]) -> Callable[[Callable[..., Any]], Any]
 
         on_all.__name__, on_all.__doc__ = test.__name__, test.__doc__
         on_all.__module__ = test.__module__
+        on_all.of_one = test  # type: ignore[attr-defined]
         return pytest.mark.parametrize(("name", "slow"), params)(on_all)
 
     return decorate

@@ -40,7 +40,8 @@ class BatchReport:
         lines = [f"{self.lanes:,} lanes in {groups}"]
         if len(self.groups) > 1 or self.alone:
             lines += [
-                f"  {count:,} lanes" + (f", parted at {where}" if where else "")
+                f"  {count:,} {'lane' if count == 1 else 'lanes'}"
+                + (f", parted at {where}" if where else "")
                 for count, where in self.groups
             ]
         if self.alone:
