@@ -97,11 +97,11 @@ class Found:
                 part.hoisted = dict(self._hoisted(part))
                 part.backwards = _runs_back(part)
             self._demand()
-            if not any(part.objects for part in self.parts):
+            kept = [p for p in self.parts if not p.objects and p.iterations.saved > 0]
+            if len(kept) == len(self.parts):
                 break
-            runs = [p.iterations.run for p in self.parts if not p.objects]
-        saved = sum(p.iterations.run.period * (p.count - 1) for p in self.parts)
-        self.pays = saved >= self.least
+            runs = [part.iterations.run for part in kept]
+        self.pays = sum(p.iterations.saved for p in self.parts) >= self.least
 
     def repeated(self) -> tuple[Repeated, ...]:
         """Every stretch in which the recording repeats itself, and what became of it."""
@@ -113,11 +113,11 @@ class Found:
         runs = [run for run in runs if first <= run.start < last]
         unlike = [node for start, node in self.unlike.items() if first <= start < last]
         return Repeated(
-            self.sequence[first],
+            self.sequence[first].line,
             stretch.length // stretch.period,
             sum(run.count * run.turns for run in runs),
             max((run.period for run in runs), default=stretch.period),
-            unlike[-1] if unlike else None,
+            _named(unlike[-1]) if unlike else None,
         )
 
     # -- where things stand ------------------------------------------------------------------------
@@ -244,3 +244,7 @@ def _runs_back(part: Part) -> bool:
         ways.update(o.stride < 0 for o in operands if isinstance(o, Rows))
     ways.update(h.stride < 0 for h in part.hoisted.values())
     return ways[True] > ways[False]
+
+
+def _named(node: Node) -> str:
+    return f"{node.op.name} ({node.line})" if node.line else node.op.name

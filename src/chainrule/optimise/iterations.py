@@ -118,6 +118,13 @@ class Iterations:
     indices: dict[int, Numbers] = field(default_factory=dict)
 
     @property
+    def saved(self) -> int:
+        """How many nodes a loop saves; a single number that must be joined to a row costs two."""
+        operands = {o for some in self.operands for o in some if isinstance(o, Each)}
+        joined = sum(2 for o in operands if not o.nodes[0].ndim)
+        return (self.run.period - joined) * (self.run.count - 1)
+
+    @property
     def handed_on(self) -> int:
         """How many values an iteration is given that are not those of the next."""
         moving = (Table, Carried, Rows, Each)

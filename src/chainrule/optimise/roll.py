@@ -42,12 +42,12 @@ def rolled(recording: Recording) -> Recording:
     """
     graph = recording.graph
     if len(graph) < MIN_SAVED_NODES or _swept(graph):
-        return recording
+        return replace(recording, sequence=())
     outputs = [*graph.outputs, *(g.node for g in recording.guards)]
     every = with_guards(graph, recording.guards)
     rolling = Rolling(_in_order(every, recording.sequence), outputs)
     if not rolling.pays:
-        return replace(recording, repeated=rolling.repeated())
+        return replace(recording, sequence=(), repeated=rolling.repeated())
     pending = rolling.guards(recording.guards)
     rolling.run()
     guards = tuple([guard() for guard in pending])

@@ -52,14 +52,14 @@ class Guard:
 class Repeated:
     """A loop of Python's: how often it went round, how often as a loop of ours, and why not.
 
-    `unlike` is what most iterations do otherwise than those that became the loop.
+    `unlike` names what most iterations do otherwise than those that became the loop.
     """
 
-    first: Node
+    line: str | None
     count: int
     rolled: int
     steps: int
-    unlike: Node | None
+    unlike: str | None
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class GuardedTrace(Trace):
         if fixed:
             return value
         made = super().leaf_for(value, name, bare)
-        if type(value) in PYTHON or id(value) in self.python_ids:
+        if type(made) is Variable and (type(value) in PYTHON or id(value) in self.python_ids):
             self.python.add(made.node)
         return made
 

@@ -23,6 +23,7 @@ from chainrule.run.threads import threads
 from chainrule.run.variant import Variant
 
 SHOWN = 40  # runs of a tape that are listed
+MAX_INPUTS = 16
 
 
 def report_text(compiled: Compiled) -> str:
@@ -33,16 +34,15 @@ def report_text(compiled: Compiled) -> str:
         return f"{name} runs as plain Python."
     if not every:
         return f"{name}: nothing is compiled before the first call."
-    checked = f"{compiled.options.verifier.checked} calls were also run as plain Python, and agree."
+    count = compiled.options.verifier.checked
+    calls = "1 call was" if count == 1 else f"{count:,} calls were"
+    checked = f"{calls} also run as plain Python, and agree" + ("s." if count == 1 else ".")
     return "\n\n".join((*(_variant_text(name, i, v) for i, v in enumerate(every)), checked))
 
 
 def _variant_text(name: str, number: int, variant: Variant) -> str:
     module = variant.run.module
-    inputs = ", ".join(
-        f"{v.name} {KNOWN.get(v.dtype, v.dtype.name)}{list(shape)}"
-        for v, shape in zip(module.program.inputs, module.program.shapes, strict=True)
-    )
+    inputs = _inputs_text(module.program.inputs, module.program.shapes)
     steps, work, traffic = [], 0, 0
     for k, step in enumerate(module.plan.steps):
         text = step_text(module, k)
@@ -79,17 +79,27 @@ def _variant_text(name: str, number: int, variant: Variant) -> str:
     return "\n".join(lines)
 
 
+def _inputs_text(inputs: Sequence[Any], shapes: Sequence[Any]) -> str:
+    """Name and type of each input; of a long list the first and the last."""
+    each = [
+        f"{v.name} {KNOWN.get(v.dtype, v.dtype.name)}{list(shape)}"
+        for v, shape in zip(inputs, shapes, strict=True)
+    ]
+    if len(each) > MAX_INPUTS:
+        each[MAX_INPUTS // 2 : -1] = [f"… {len(each) - MAX_INPUTS // 2 - 1:,} more …"]
+    return ", ".join(each)
+
+
 def _repeated_text(found: Repeated) -> str:
     """A loop of Python's: how much of it is a loop of machine code."""
-    head = f"  loop        {found.first.line or 'of ours'}: × {found.count:,}"
+    head = f"  loop        {found.line or 'of ours'}: × {found.count:,}"
     apart = found.count - found.rolled
     if found.rolled:
         rest = f"; {apart:,} beside it" if apart else ""
         return f"{head}, {found.rolled:,} as a loop of {found.steps} operations{rest}"
     if found.unlike is None:
         return f"{head}, unrolled: it is short"
-    where = f" ({found.unlike.line})" if found.unlike.line else ""
-    return f"{head}, unrolled: {found.unlike.op.name}{where} goes on otherwise in each iteration"
+    return f"{head}, unrolled: {found.unlike} goes on otherwise in each iteration"
 
 
 def _rewrites_text(found: Optimised) -> list[str]:
