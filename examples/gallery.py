@@ -235,8 +235,8 @@ GALLERY = {
     "lstm": Exhibit(
         "An LSTM, four steps in time",
         "One cell, four times: the wires of W and b run along all of it and are used by every "
-        "step, so their gradients are sums of four parts. A step is drawn as one box. Click "
-        "xs[0] and xs[3]: how much of a gradient is left after four steps?",
+        "step, so their gradients are sums of four parts. A step is drawn as one box, which "
+        "opens. Click xs[0] and xs[3]: how much of a gradient is left after four steps?",
         lstm,
         (drawn(12, 5), drawn(12), list(drawn(4, 2))),
         "#level=group",
@@ -245,7 +245,7 @@ GALLERY = {
         "A transformer block",
         "Attention and a small network, each with a norm before it and a wire that goes around "
         "it: the residual connections are the long straight ones, and they carry most of the "
-        "gradient. It opens as norm, attention, norm.",
+        "gradient. It opens as norm, attention, norm; “every node” draws all of it.",
         transformer_block,
         (drawn(5, 4), block()),
         "#step=60",
