@@ -59,12 +59,6 @@ cured("ops/products.py:_matmul_spec", "use its transpose: x @ y.T", lambda x: np
 cured("ops/matrix_functions.py:_stacked.call", "use a.astype(complex)",
       lambda a: np.sum(np.real(cr.logm(a))), lambda a: np.sum(np.real(cr.logm(a.astype(complex)))),
       np.array([[-1.0, 0.5], [0.0, -2.0]]))  # fmt: skip
-TURNED = np.array([[[2.0, 1.0], [0.5, 3.0]], [[0.0, -1.0], [1.0, 0.3]]])
-cured("ops/decompositions.py:_eig_lanes", "use a.astype(complex)",
-      lambda a: np.sum(cr.vmap(lambda b: np.sum(np.abs(np.linalg.eigvals(b))))(a)),
-      lambda a: np.sum(
-          cr.vmap(lambda b: np.sum(np.abs(np.linalg.eigvals(b.astype(complex)))))(a)
-      ), TURNED)  # fmt: skip
 cured("ops/padding.py:_pad", "it takes NumPy's modes by name, and even reflections",
       lambda x: np.sum(np.pad(x, 1, "reflect", reflect_type="odd")),
       lambda x: np.sum(np.pad(x, 1, "reflect", reflect_type="even") ** 2))  # fmt: skip

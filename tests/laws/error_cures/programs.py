@@ -151,3 +151,45 @@ entry("scipy/dispatch.py:not_covered", "pass x.value to compute it without a gra
       lambda: cr.grad(lambda x: csp.special.struve(1, x))(1.0),
       lambda: cr.grad(lambda x: x * csp.special.struve(1, x.value))(1.0),
       right=lambda: __import__("scipy.special").special.struve(1, 1.0))  # fmt: skip
+
+# ---- within a budget of memory -------------------------------------------------------------------
+
+WIDE = np.linspace(0.1, 1.0, 10_000)
+SINE = np.cos(np.sin(WIDE)) * np.cos(WIDE)
+OUTSIDE = cr.variable(2.0)
+
+
+def sines(x):
+    return np.sum(np.sin(np.sin(x)))
+
+
+def doubled_later(copy):
+    """A table that is changed after it was used."""
+
+    def f(x):
+        table = np.ones(3)
+        y = x * (table.copy() if copy else table)
+        table[:] = 2.0
+        return np.sum(y * table)
+
+    return f
+
+
+entry("core/memory_size.py:bytes_of", "give a number of bytes, or a text such as",
+      lambda: cr.grad(sines, memory="much")(WIDE), lambda: cr.grad(sines, memory="100MB")(WIDE),
+      lambda: cr.grad(sines, memory=100_000_000)(WIDE), right=SINE)  # fmt: skip
+entry("diff/within_memory.py:SparingCall._sort", "pass it as an argument, or its number, v.value",
+      lambda: cr.grad(lambda x: np.sum(x * OUTSIDE), memory="100MB")(X),
+      lambda: cr.grad(lambda x, v: np.sum(x * v), memory="100MB")(X, OUTSIDE.value),
+      lambda: cr.grad(lambda x: np.sum(x * OUTSIDE.value), memory="100MB")(X),
+      right=np.full(3, 2.0))  # fmt: skip
+entry(
+    "record/sparing.py:SparingTrace._changed",
+    "pass a copy of it, or change it outside",
+    lambda: cr.grad(doubled_later(copy=False), memory="100MB")(X),
+    lambda: cr.grad(doubled_later(copy=True), memory="100MB")(X),
+    right=np.full(3, 2.0),
+)
+entry("record/sparing.py:SparingTrace._over", "give it more, or let go of what is not needed",
+      lambda: cr.grad(sines, memory="200kB")(WIDE), lambda: cr.grad(sines, memory="2MB")(WIDE),
+      right=SINE)  # fmt: skip
