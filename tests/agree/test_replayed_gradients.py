@@ -15,13 +15,14 @@ from tests.ops.table import at_double, case_of, directions
 from tests.sweeps import on_every_sample
 
 # The path taken depends on values, so that what was recorded holds only where they decide alike:
-SIZES = {  # a shape does
+SIZES = {  # a shape or a type does
     "trim_zeros",  # how much is trimmed
+    "real_if_close",  # whether the result is real
     "least_squares", "lstsq",  # there are residuals only where the rank is full
 }  # fmt: skip
 DISTINCT = {  # whether values coincide does: then another rule holds, or there is no derivative
     "cond", "eig", "eig_pair", "eigh", "eigh_pair", "eigvals", "eigvalsh", "matrix_norm", "norm",
-    "svd", "svd_factors", "svdvals",
+    "roots", "svd", "svd_factors", "svdvals",
 }  # fmt: skip
 # Ops that look at values only to refuse some of them.
 CHECKED = {

@@ -50,6 +50,10 @@ def shapes(A, x):
 
 def first(x, /, *, y):
     return x * y
+
+
+def misspelt(x):
+    return x * no_such_name
 """
 
 

@@ -166,8 +166,9 @@ def test_a_method_that_is_not_there_names_itself(name):
 
 
 def test_an_attribute_nobody_has():
-    with pytest.raises(AttributeError, match="'Variable' object has no attribute 'colour'"):
+    with pytest.raises(AttributeError, match="'Variable' object has no attribute 'colour'") as said:
         cr.variable(A).colour  # noqa: B018
+    assert "test_methods.py:" in str(said.value)  # the user's line
 
 
 # ---- elements of object arrays -------------------------------------------------------------------

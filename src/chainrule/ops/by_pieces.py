@@ -13,7 +13,7 @@ from chainrule.ops.define import composite, elementwise
 from chainrule.ops.joining import as_array, stack
 from chainrule.ops.samples import draw, points
 from chainrule.ops.structure import cast_into
-from chainrule.ops.writing import place
+from chainrule.ops.writing import add_at, place
 
 # -- piecewise -----------------------------------------------------------------------------------
 
@@ -107,11 +107,10 @@ def _histogram(
     at = np.where(np.equal(a, edges[-1]), count - 1, at)
     inside = np.logical_and(at >= 0, np.less_equal(a, edges[-1]))
     at = np.clip(at, 0, count - 1)
-    if weights is None:
-        found = np.bincount(at[inside], minlength=count)
-    else:
-        kept = np.where(inside, np.reshape(as_array(weights), (-1,)), 0.0)
-        found = np.bincount(at, kept, count)
+    counted = np.intp(1) if weights is None else np.reshape(as_array(weights), (-1,))
+    # Not np.bincount: how long its result is rests on the values, and here it never does.
+    kept = np.where(inside, counted, np.zeros((), counted.dtype))
+    found = add_at(np.zeros(count, kept.dtype), at, kept)
     if density:
         widths = edges[1:] - edges[:-1]
         return found / widths / np.sum(found), edges
@@ -123,9 +122,11 @@ def _edges(a: Any, bins: Any, range: Any) -> Any:
         return np.histogram_bin_edges(settled(a), bins, range)
     if np.ndim(bins):
         return as_array(bins)
-    low, high = (np.min(a), np.max(a)) if range is None else range
-    if low == high:
-        low, high = low - 0.5, high + 0.5
+    if range is None:
+        range = (np.min(a), np.max(a)) if a.shape[0] else (0.0, 1.0)
+    low, high = range
+    apart = np.where(np.equal(low, high), 0.5, 0.0)
+    low, high = low - apart, high + apart
     return np.linspace(low, high, int(bins) + 1)
 
 
@@ -136,6 +137,8 @@ histogram = composite(
     samples=lambda: [
         sample(draw((9,), -1, 1), bins=3, range=(-1.0, 1.0), weights=draw((9,), 0, 1, 1)),
         sample(draw((9,), -1, 1), bins=np.array([-1.0, 0.0, 0.3, 1.0])),
+        sample(draw((9,), -1, 1), bins=3),
+        sample(draw((9,), -1, 1), bins=3, range=(-0.5, 0.4)),
         sample(draw((9,), -1, 1), bins=4, range=(-1, 1), density=True, weights=draw((9,), 0, 1, 1)),
     ],
     numpy=(np.histogram,),

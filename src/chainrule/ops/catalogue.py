@@ -57,7 +57,7 @@ CATALOGUE = {
         "triangular_solve"
     ),
     "loop": "loop",
-    "lu": "lu_packed",
+    "lu": "lu_packed row_order",
     "matrix_functions": "expm logm matrix_power solve_sylvester sqrtm",
     "nans": "nancumprod nancumsum nanmean nanprod nanstd nansum nanvar",
     "norms": "cond euclidean_norm matrix_norm norm power_norm unit_vector vector_norm",

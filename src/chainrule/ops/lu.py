@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.batching import STACKED
 from chainrule.core.masked import plain
 from chainrule.core.op import Op, sample
 from chainrule.core.parts import Parts
 from chainrule.core.spec import Spec
-from chainrule.errors import LinearAlgebraError
-from chainrule.ops.define import rules
+from chainrule.errors import LinearAlgebraError, OutOfRangeError
+from chainrule.ops.define import ZERO, rules
+from chainrule.ops.indexing import take_index
 from chainrule.ops.linalg import matrices, square, triangle, triangular_solve
 from chainrule.ops.products import adjoint
 
@@ -19,12 +21,34 @@ UNIT = {"lower": True, "unit_diagonal": True}
 UPPER = {"lower": False, "unit_diagonal": False}
 
 
-def order_of(pivots: Any) -> Any:
-    """The rows of the matrix in the order in which LAPACK's exchanges leave them."""
-    order = np.arange(len(pivots))
-    for k, other in enumerate(pivots):
-        order[[k, other]] = order[[other, k]]
+def _row_order(pivots: Any) -> Any:
+    n = pivots.shape[-1]
+    if np.any((pivots < 0) | (pivots >= n)):
+        raise OutOfRangeError(f"row_order: a matrix of {n} rows has no row {pivots.max()}.")
+    order = np.broadcast_to(np.arange(n), pivots.shape).copy()
+    for k in range(n):
+        other = pivots[..., k : k + 1]
+        moved = np.take_along_axis(order, other, -1)
+        np.put_along_axis(order, other, order[..., k : k + 1], -1)
+        order[..., k : k + 1] = moved
     return order
+
+
+row_order: Op = rules(
+    "row_order",
+    _row_order,
+    inputs=("pivots",),
+    derivative=ZERO,
+    samples=lambda: [
+        sample(np.array([1, 2, 2], np.int32)),
+        sample(np.array([[2, 1, 2], [0, 2, 2]], np.int32)),
+        sample(np.zeros(0, np.int32)),
+    ],
+    spec=lambda pivots: Spec(pivots.shape, np.dtype(np.intp)),
+    batch=STACKED,
+    raises=True,
+    doc="The rows of the matrix in the order in which the exchanges of `lu_packed` leave them.",
+)
 
 
 def _lu_packed(a: Any) -> tuple[Any, Any]:
@@ -54,14 +78,15 @@ def _pull_lu(g: Any, out: Any) -> Any:
     inside = inside + (for_upper @ adjoint(upper)) * triangle(packed, False)
     left = triangular_solve(lower, inside, trans=2, **UNIT)
     both = adjoint(triangular_solve(upper, adjoint(left), trans=0, **UPPER))
-    return both[np.argsort(order_of(plain(pivots)))]
+    return take_index(both, np.argsort(row_order(plain(pivots))))
 
 
 def _push_lu(t: Any, out: Any) -> Parts:
     """With M = L⁻¹ P Ȧ U⁻¹: L̇ = L tril(M), U̇ = triu(M) U."""
     packed, pivots = out
     lower, upper = _lower_of(packed), packed * triangle(packed, False)
-    left = triangular_solve(lower, t[order_of(plain(pivots))], trans=0, **UNIT)
+    moved = take_index(t, row_order(plain(pivots)))
+    left = triangular_solve(lower, moved, trans=0, **UNIT)
     middle = adjoint(triangular_solve(upper, adjoint(left), trans=2, **UPPER))
     change = lower @ (middle * triangle(packed, True, 0.0))
     return Parts([change + (middle * triangle(packed, False)) @ upper, None])

@@ -214,13 +214,12 @@ def _unknown(self: Variable, name: str) -> Any:
     op = OPS.get(name)
     if op is not None and isinstance(getattr(np, name, None), np.ufunc):
         return lambda *args: op(self, *args)
+    said = f"'Variable' object has no attribute {name!r}"
     if hasattr(np.ndarray, name):
-        raise UnsupportedAttributeError(
-            f"ndarray.{name} is not supported on a Variable; x.value.{name} is the plain array's"
-        )
-    if name in ELSEWHERE:
-        raise UnsupportedAttributeError(f"x.{name} is of another library; {ELSEWHERE[name]}")
-    raise UnsupportedAttributeError(f"'Variable' object has no attribute {name!r}")
+        said = f"ndarray.{name} is not supported on a Variable; x.value.{name} is the plain array's"
+    elif name in ELSEWHERE:
+        said = f"x.{name} is of another library; {ELSEWHERE[name]}"
+    raise UnsupportedAttributeError(f"{said}\n  {line_at(*user_line()).shown()}")
 
 
 # What other libraries call it, and what it is here.

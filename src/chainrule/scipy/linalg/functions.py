@@ -8,8 +8,9 @@ import numpy as np
 
 from chainrule.core.op import OPS
 from chainrule.errors import ArgumentError, ShapeError, UnsupportedError
+from chainrule.ops.indexing import take_index
 from chainrule.ops.joining import as_array
-from chainrule.ops.lu import order_of
+from chainrule.ops.lu import row_order
 
 Array = Any
 
@@ -142,13 +143,13 @@ def lu(
     p_indices: bool = False,
 ) -> tuple[Array, ...]:
     packed, pivots = lu_factor(a)
-    order = order_of(_plain(pivots))
+    order = row_order(pivots)
     back = np.argsort(order)
-    lower = np.tril(packed, -1) + np.eye(len(order))
+    lower = np.tril(packed, -1) + np.eye(packed.shape[-1])
     upper = np.triu(packed)
     if permute_l:
-        return lower[back], upper
-    return (back if p_indices else np.eye(len(order))[back], lower, upper)
+        return take_index(lower, back), upper
+    return (back if p_indices else take_index(np.eye(packed.shape[-1]), back), lower, upper)
 
 
 def lu_solve(
@@ -160,12 +161,13 @@ def lu_solve(
 ) -> Array:
     packed, pivots = lu_and_piv
     packed, b = as_array(packed), as_array(b)
-    order = order_of(_plain(pivots))
+    order = row_order(as_array(pivots))
     unit = {"lower": True, "unit_diagonal": True}
     if trans == 0:
-        return solve_triangular(packed, solve_triangular(packed, b[order], **unit))
+        return solve_triangular(packed, solve_triangular(packed, take_index(b, order), **unit))
     inner = solve_triangular(packed, b, trans=trans)
-    return solve_triangular(packed, inner, trans=trans, **unit)[np.argsort(order)]
+    inner = solve_triangular(packed, inner, trans=trans, **unit)
+    return take_index(inner, np.argsort(order))
 
 
 # -- functions of matrices -----------------------------------------------------------------------
