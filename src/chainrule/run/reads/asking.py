@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import operator
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -15,6 +16,9 @@ from chainrule.record.variable import Variable
 from chainrule.run.bindings import read
 from chainrule.run.reads.contents import Reads
 from chainrule.run.reads.lookup import isa
+
+# What an argument may be that is a Variable while it is recorded.
+PASSED = (Variable, np.ndarray, np.generic, float, complex, int)
 
 
 def _getattr(reads: Reads, frame: FrameType, args: list[Any]) -> None:
@@ -100,6 +104,14 @@ def _is_instance(cls: type, value: Any) -> bool:
     return isinstance(value, cls)
 
 
+def asked_which(reads: Reads, frame: FrameType, args: list[Any]) -> None:
+    """`x > 0 is True` asks which object it is, not what is true; so does `x is DEFAULT`."""
+    for one, other in (args, args[::-1]):
+        truth = type(one) is Variable and type(other) in (bool, np.bool_)
+        if truth or (type(one) is Variable and one.node.is_leaf and isa(other, PASSED)):
+            reads.stop(frame, "asks whether a number is one and the same object as another")
+
+
 def _build_class(reads: Reads, frame: FrameType, args: list[Any]) -> None:
     """The body of a class is watched."""
 
@@ -108,5 +120,5 @@ SPECIAL: dict[Any, Callable[[Reads, FrameType, list[Any]], None]] = {
     getattr: _getattr, hasattr: _getattr, setattr: _setattr, delattr: _setattr, print: _print,
     next: _next,
     len: _len, vars: _vars, globals: _globals, isinstance: _isinstance, iter: _iter,
-    builtins.__build_class__: _build_class,
+    builtins.__build_class__: _build_class, operator.is_: asked_which, operator.is_not: asked_which,
 }  # fmt: skip

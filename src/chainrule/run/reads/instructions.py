@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.record.variable import Variable
-from chainrule.run.reads.asking import asked_of_type
+from chainrule.run.reads.asking import asked_of_type, asked_which
 from chainrule.run.reads.calls import called
 from chainrule.run.reads.contents import Reads
 from chainrule.run.reads.hook import Handler, Table
@@ -209,13 +209,8 @@ def _is_changed(reads: Reads, owner: Any) -> bool:
 
 
 def _identity(reads: Reads, i: Instruction, code: CodeType) -> Handler:
-    """`x > 0 is True` asks which object it is, not what is true."""
-
     def before(frame: FrameType, slots: Slots) -> None:
-        for one, other in ((slots[i.top], slots[i.top - 1]), (slots[i.top - 1], slots[i.top])):
-            truth = type(one) is Variable and type(other) in (bool, np.bool_)
-            if truth or (type(one) is type(other) is Variable and one.node.is_leaf):
-                reads.stop(frame, "asks whether a number is one and the same object as another")
+        asked_which(reads, frame, [slots[i.top], slots[i.top - 1]])
 
     return before
 
