@@ -21,12 +21,17 @@ RIGHT, REFUSED, RAW, WRONG = "right", "refused", "raw", "wrong"
 
 @dataclass(frozen=True, eq=False)
 class Snippet:
-    """`program(np, scipy, x)` returns a number; it `needs` this module of ours."""
+    """`program(np, scipy, x)` returns a number; it `needs` this module of ours.
+
+    `step` is that of the differences: a solver of SciPy's stops where it is near enough, and what
+    it leaves, over a step that is too short, is what the differences would show.
+    """
 
     program: Program
     x: Any
     needs: str
     rtol: float
+    step: float
 
     def __str__(self) -> str:
         return f"{self.program.__module__.rpartition('.')[2]}.{self.program.__name__}"
@@ -35,12 +40,14 @@ class Snippet:
 SNIPPETS: list[Snippet] = []
 
 
-def snippet(x: Any, needs: str = "", rtol: float = 1e-5) -> Callable[[Program], Program]:
+def snippet(
+    x: Any, needs: str = "", rtol: float = 1e-5, step: float = 1e-5
+) -> Callable[[Program], Program]:
     """Enter a program into the list, with the point at which it is differentiated."""
 
     def enter(program: Program) -> Program:
         at = numpy.asarray(x, float)[()] if not isinstance(x, (int, float)) else float(x)
-        SNIPPETS.append(Snippet(program, at, needs, rtol))
+        SNIPPETS.append(Snippet(program, at, needs, rtol, step))
         return program
 
     return enter
@@ -57,18 +64,17 @@ def is_there(module: str) -> bool:
 
 def by_differences(a: Snippet) -> Any:
     """Central differences of the program on plain numbers, with NumPy's and SciPy's own modules."""
-    step = 1e-5
 
     def at(x: Any) -> float:
         return float(a.program(numpy, scipy, x))
 
     if numpy.ndim(a.x) == 0:
-        return (at(a.x + step) - at(a.x - step)) / (2 * step)
+        return (at(a.x + a.step) - at(a.x - a.step)) / (2 * a.step)
     slopes = numpy.empty(a.x.shape)
     for index in numpy.ndindex(a.x.shape):
         move = numpy.zeros(a.x.shape)
-        move[index] = step
-        slopes[index] = (at(a.x + move) - at(a.x - move)) / (2 * step)
+        move[index] = a.step
+        slopes[index] = (at(a.x + move) - at(a.x - move)) / (2 * a.step)
     return slopes
 
 

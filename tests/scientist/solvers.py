@@ -26,7 +26,7 @@ def system_of_equations(np, scipy, p):
     def residual(u):
         return np.stack([u[0] ** 2 + p[0] * u[1] - 2, u[1] ** 3 + u[0] - p[1]])
 
-    return np.sum(scipy.optimize.root(residual, np.array([1.0, 0.5])).x)
+    return np.sum(scipy.optimize.root(residual, np.array([1.5, -0.5])).x)
 
 
 @snippet(X2, needs="optimize", rtol=1e-4)
@@ -35,7 +35,7 @@ def smallest_value(np, scipy, p):
     return np.sum(best.x**2)
 
 
-@snippet(X2, needs="optimize", rtol=1e-4)
+@snippet(X2, needs="optimize", rtol=1e-4, step=1e-3)
 def fitted_curve(np, scipy, p):
     y = DATA + p[0] * T
     found, _ = scipy.optimize.curve_fit(lambda t, a, b: a * np.exp(-b * t), T, y, p0=[1.5, 0.8])
