@@ -25,7 +25,7 @@ from chainrule.record.state import current, recording
 from chainrule.record.variable import Variable
 
 TOLERANCE = 1e-6  # of a residual, relative to what it is made of
-POLISHABLE = 0.01  # the same, for Newton steps to be worth their while
+POLISHABLE = 0.01  # the same, of a solver that has converged, for Newton steps from there
 MAX_NEWTON, SETTLED = 50, 1e-13  # steps, and the relative size of the last
 MAX_POLISHING = 5  # Newton steps; from a solver's usual accuracy two suffice
 
@@ -208,14 +208,15 @@ def solution(
     residual: Callable[[Any], Any],
     tolerance: float = TOLERANCE,
     again: Callable[[Closed], Callable[..., Any] | None] = lambda recorded: None,
-    polish: bool = False,
+    polish: float = 0.0,
     refusal: str = "",
 ) -> Any:
     """`found` as a function of every Variable that residual(found) depends on.
 
     Where it depends on none, the numbers themselves.  `again` makes of the recorded residual what
-    solves the equations for other inputs.  To `polish` is to go on by Newton steps as long as the
-    residual shrinks.  With a `refusal` there is no derivative, for the reason it tells.
+    solves the equations for other inputs.  From where the residual is below `polish`, relative to
+    what it is made of, Newton steps go on as long as it shrinks.  With a `refusal` there is no
+    derivative, for the reason it tells.
     """
     layout = Layout(found, f"{name}: the solution")
 
@@ -234,17 +235,26 @@ def solution(
     refuse_compiling(name)
     equations = Equations(name, recorded, layout.vector, tolerance, again(recorded), refusal)
     if polish:
-        equations = _polished(equations, flat)
+        equations = _polished(equations, flat, polish)
     inputs = equations.recorded.captured
     return layout.unpacked(record(Variable, SOLUTION, inputs, {"equations": equations}))
 
 
-def _polished(equations: Equations, flat: Callable[[Any], Any]) -> Equations:
+def polish_from(converged: bool) -> float:
+    """Where Newton steps may go on from a solver's result.
+
+    One that stopped for another reason, as where rounding hides what it still looks for, may be
+    there as well: it is where the derivative would be taken as it is.
+    """
+    return POLISHABLE if converged else TOLERANCE
+
+
+def _polished(equations: Equations, flat: Callable[[Any], Any], start: float) -> Equations:
     """The equations at a solution that Newton's method does not improve any more."""
     for _ in range(MAX_POLISHING):
         try:
             with recording(tracing=None, debug=None), np.errstate(all="ignore"):
-                near = equations.linearised(equations.z, equations.point, POLISHABLE)
+                near = equations.linearised(equations.z, equations.point, start)
         except DerivativeError:  # told where a derivative is asked for
             return equations
         better = equations.z - near.step

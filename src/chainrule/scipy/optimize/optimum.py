@@ -16,7 +16,7 @@ import numpy as np
 
 from chainrule.diff.closed import detached, without_history
 from chainrule.diff.gradient import grad, jvp
-from chainrule.diff.implicit import solution
+from chainrule.diff.implicit import polish_from, solution
 from chainrule.diff.jacobian import jacobian
 
 NEAR = 1e-5  # of a constraint, relative: from here on it may be active
@@ -85,7 +85,11 @@ def optimum(
         return np.concatenate([grad(lagrangian)(v), gaps])
 
     z = solution(
-        name, np.concatenate([x, multipliers]), conditions, polish=converged, refusal=refusal
+        name,
+        np.concatenate([x, multipliers]),
+        conditions,
+        polish=polish_from(converged),
+        refusal=refusal,
     )
     return z[:count].reshape(found.shape)
 

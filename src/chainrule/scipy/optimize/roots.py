@@ -10,7 +10,7 @@ from scipy import optimize
 
 from chainrule.diff.closed import without_history
 from chainrule.diff.gradient import grad
-from chainrule.diff.implicit import solution
+from chainrule.diff.implicit import polish_from, solution
 from chainrule.diff.jacobian import jacobian
 from chainrule.scipy.optimize.functions import Supplied
 
@@ -145,14 +145,14 @@ def fixed_point(
     )
     if not supplied.captured:
         return found
-    return solution("fixed_point", found, lambda x: supplied(x) - x, polish=True)
+    return solution("fixed_point", found, lambda x: supplied(x) - x, polish=polish_from(True))
 
 
 def _root_of(name: str, supplied: Supplied, found: Any, converged: bool = True) -> Any:
     """A root as a function of what the function closes over; the number itself where nothing is."""
     if not supplied.captured:
         return found
-    return solution(name, found, supplied, polish=converged)
+    return solution(name, found, supplied, polish=polish_from(converged))
 
 
 def _with_output(name: str, supplied: Supplied, found: Any, full_output: bool) -> Any:
