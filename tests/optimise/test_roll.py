@@ -83,6 +83,30 @@ def test_what_is_left_grows_with_the_body_and_not_with_the_count():
     assert len(set(sizes)) == 1
 
 
+def test_a_loop_in_a_loop_is_one_in_its_body():
+    def f(W, x, often):
+        for _ in range(9):
+            s = x
+            for _ in range(often):
+                s = np.tanh(W @ s) * 0.9 + 0.1 * x
+            x = s / np.sqrt(np.sum(s * s))
+        return np.sum(x**2)
+
+    W = np.linspace(-1, 1, 9).reshape(3, 3)
+    sizes = set()
+    for often in (12, 24, 48):
+        recording = recorded(lambda W, x, often=often: f(W, x, often), W, np.ones(3))
+        shorter = rolled(recording)
+        (outer,) = loops_in(shorter.graph)
+        (inner,) = loops_in(outer.graph)
+        assert (outer.count, inner.count) == (9, often)
+        assert [one.count for one in shorter.repeated] == [9, often]
+        sizes.add(len(outer.graph))
+        leaves = [W, np.ones(3)]
+        assert_same_bits(values(shorter, leaves), values(recording, leaves), "nested")
+    assert len(sizes) == 1
+
+
 def test_guards_of_every_iteration_become_one():
     def f(a):
         x = a

@@ -41,6 +41,7 @@ class Part:
     stacks: dict[int, Node] = field(default_factory=dict)  # the array of each, once it is made
     lasts: dict[int, Node] = field(default_factory=dict)
     objects: bool = False  # several results of one step are read outside: it cannot be a loop
+    within: tuple[Repeated, ...] = ()  # loops in the body of the loop
 
     @property
     def count(self) -> int:
@@ -105,7 +106,8 @@ class Found:
 
     def repeated(self) -> tuple[Repeated, ...]:
         """Every stretch in which the recording repeats itself, and what became of it."""
-        return tuple(map(self._repeated, self.stretches))
+        within = [each for part in self.parts for each in part.within]
+        return (*map(self._repeated, self.stretches), *within)
 
     def _repeated(self, stretch: Stretch) -> Repeated:
         first, last = stretch.start, stretch.start + stretch.length

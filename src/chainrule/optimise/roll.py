@@ -28,7 +28,7 @@ from chainrule.optimise.iterations import (
 )
 from chainrule.optimise.making import made, results_of
 from chainrule.optimise.repeats import MIN_COUNT
-from chainrule.record.specialise import Guard, Recording, with_guards
+from chainrule.record.specialise import Guard, Recording, Repeated, with_guards
 
 MIN_SAVED_NODES = 400  # fewer are compiled sooner, and fused better, as they are
 NEARLY_ALL = 0.9
@@ -234,6 +234,8 @@ class Rolling(Found):
             [*writer.fixed.values(), *writer.carries, *(leaf for leaf, _ in writer.rows.values())],
             [*writer.nexts(), *stacked],
         )
+        if len(graph) >= MIN_SAVED_NODES:
+            graph, part.within = _again(graph, list(writer.steps.values()))
         body = Body(
             graph, part.count, len(writer.carries), len(writer.rows), part.backwards
         )  # fmt: skip
@@ -272,6 +274,15 @@ class Rolling(Found):
     def _guard(self, number: int, step: int, guards: Sequence[Guard], first: int) -> Guard:
         rows = self.rows(number, step, first, 1, len(guards), backwards=False)
         return replace(guards[0], node=rows, value=np.stack([np.asarray(g.value) for g in guards]))
+
+
+def _again(body: Graph, sequence: Sequence[Node]) -> tuple[Graph, tuple[Repeated, ...]]:
+    """The body of a loop, with the repetitions in it as loops, and what these are."""
+    rolling = Rolling(_in_order(body.nodes, sequence), body.outputs)
+    if rolling.pays:
+        rolling.run()
+        body = body_graph(body.leaves, [rolling.outer(node) for node in body.outputs])
+    return body, rolling.repeated()
 
 
 def _every(rows: Node, first: int, stride: int, count: int, at: Node) -> Node:
