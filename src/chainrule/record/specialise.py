@@ -18,7 +18,7 @@ from chainrule.core.containers import Structure
 from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.loop import Body
 from chainrule.core.masked import Masked
-from chainrule.core.node import Node, make_leaf
+from chainrule.core.node import Line, Node, StoredLine, make_leaf
 from chainrule.core.op import OPS, Op
 from chainrule.core.order import dfs_order
 from chainrule.core.picked import UNKNOWN, OnPicked, Picked, one_mask, picked_operands
@@ -55,7 +55,7 @@ class Repeated:
     `unlike` names what most iterations do otherwise than those that became the loop.
     """
 
-    line: str | None
+    line: Line | StoredLine | None
     count: int
     rolled: int
     steps: int
