@@ -5,6 +5,8 @@ vmap: for every function, what the function gives lane by lane.
 
 from __future__ import annotations
 
+import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -282,6 +284,40 @@ def test_random_numbers_inside_are_refused() -> None:
     with refused:
         cr.vmap(lambda x: x + rng.standard_normal(4))(X)
     cr.vmap(lambda x: x + np.random.default_rng(0).standard_normal(4))(X)  # the same in each lane
+
+
+COUNTER = itertools.count(1)
+COUNTING = [lambda x: x * next(COUNTER), lambda x: np.roll(x, next(COUNTER)),
+            lambda x: x[next(COUNTER) % 4], lambda x: x if next(COUNTER) % 2 else 2 * x,
+            lambda x: (2 * x, 3 * x)[next(COUNTER) % 2] + x, lambda x: sum([x] * next(COUNTER)),
+            lambda x: (2 * x, 3 * x)[next(COUNTER) % 2], lambda x: next(COUNTER),
+            partial(lambda k, x: k * x[0] ** next(COUNTER), 2.0),
+            lambda x: {"a": x, "b": next(COUNTER) / 2}]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", COUNTING)
+def test_a_counter_inside_is_refused_wherever_it_goes(f: Any) -> None:
+    refused = pytest.raises(cr.ArgumentError, match="clock or a counter would be the same")
+    for _ in range(3):  # what was refused once is refused again
+        with refused:
+            cr.vmap(f)(X)
+        with refused:
+            cr.grad(lambda x: np.sum(cr.tree.leaves(cr.vmap(f)(x))[0]))(X)
+
+
+def test_two_examples_are_compared_in_the_1st_2nd_4th_call() -> None:
+    calls: list[int] = []
+
+    def f(x: Any) -> Any:
+        calls.append(1)
+        return np.sin(x) * 2
+
+    counts = []
+    for _ in range(9):
+        calls.clear()
+        cr.vmap(f)(A)
+        counts.append(len(calls))
+    assert counts == [2, 2, 1, 2, 1, 1, 1, 2, 1]
 
 
 def test_writing_into_what_lanes_share_is_refused() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from chainrule.core.batching import Lanes
 from chainrule.core.containers import Structure, flatten
 from chainrule.core.node import Leaf, Node, line_at
-from chainrule.diff.constants import may_vary, refuse_what_varies
+from chainrule.diff.constants import called, is_due, may_vary, refuse_what_varies
 from chainrule.diff.lane_axes import Axes, lanes_first, leaf_name, placed, spread_axes
 from chainrule.diff.lanes import Group, Replay, Values, value_of
 from chainrule.diff.merging import TOO_MANY, Apart, Branch, Merger, chosen, examples_of, refuse
@@ -61,6 +61,7 @@ class Batch:
     structure: Structure
     count: int
     pure: bool = False  # f is ours: it changes nothing and takes nothing from elsewhere
+    due: bool = False  # another lane is recorded too, and compared
 
     @staticmethod
     def of(f: Callable[..., Any], args: Any, kwargs: dict[str, Any], in_axes: Axes) -> Batch:
@@ -92,7 +93,7 @@ class Batch:
                 "  in_axes says which axis counts them; give None for what all lanes share."
             )
         mapped = [axis is not None for axis in where]
-        return Batch(f, leaves, mapped, structure, next(iter(sizes)))
+        return Batch(f, leaves, mapped, structure, next(iter(sizes)), due=is_due(f))
 
     def mapped(self, out_axes: Axes, chunk: int | None, report: BatchReport) -> Any:
         """The results of all lanes, in the container f returns."""
@@ -102,6 +103,8 @@ class Batch:
             self.part(slice(at, at + step)).groups(report, at)
             for at in range(0, max(self.count, 1), max(step, 1))
         ]
+        if not self.pure:
+            called(self.f)
         structure = pieces[0].structure
         for piece in pieces[1:]:
             same_structure(structure, piece.structure, 0, piece.first)
@@ -162,10 +165,10 @@ class Batch:
         raising = "raise" in np.geterr().values()
         with nullcontext() if raising else np.errstate(all="ignore"):
             found = replay.run(group.parted)
-        if not self.pure and len(replay.lanes) > 1 and may_vary(trace, self.f):
+        if len(replay.lanes) > 1 and self._compares(trace):
             again = LaneTrace()
-            self._recorded(again, self._example(int(replay.lanes[-1])))
-            refuse_what_varies(trace, again)
+            other = self._recorded(again, self._example(int(replay.lanes[-1])))[1]
+            refuse_what_varies(trace, again, (outputs, other))
         line = "" if group.parted is None else str(line_at(*group.parted.line))
         report.groups.append((len(replay.lanes), line))
         return Piece(replay.lanes, found, structure), replay.left
@@ -205,10 +208,13 @@ class Batch:
         """Compare the constants of the first lane of a branch with those of another lane."""
         taken = branch.taken
         lanes = np.flatnonzero(np.ones(self.count, bool) if taken is None else value_of(taken))
-        if len(lanes) > 1 and may_vary(branch.trace, self.f):
+        if len(lanes) > 1 and self._compares(branch.trace):
             again = LaneTrace(pure=True)
-            self._recorded(again, self._example(int(lanes[-1])))
-            refuse_what_varies(branch.trace, again)
+            other = self._recorded(again, self._example(int(lanes[-1])))[1]
+            refuse_what_varies(branch.trace, again, (branch.outputs, other))
+
+    def _compares(self, trace: LaneTrace) -> bool:
+        return not self.pure and not trace.merges and (self.due or may_vary(trace, self.f))
 
     def _pairs(self) -> Iterator[tuple[Any, bool]]:
         return zip(self.leaves, self.mapped_leaves, strict=True)

@@ -1,42 +1,120 @@
 """What a function under vmap takes from elsewhere must be the same for all lanes.
 
-A random number, a clock or a counter would be read once and used by every lane.  So where a
-recording has numbers that stand neither in the code nor in what the code can reach, another lane is
-recorded too, and what differs is refused.
+A random number, a clock or a counter would be read once and used by every lane.  So another lane is
+recorded too, and what differs is refused: in every call where a recording has numbers that stand
+neither in the code nor in what the code can reach, and else in the 1st, 2nd, 4th, 8th … call, as
+what decides a branch or an index leaves no number behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import zip_longest
+from types import CodeType
+from typing import Any, NoReturn
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from chainrule.core.containers import flatten
 from chainrule.core.node import Node
 from chainrule.errors import ArgumentError
+from chainrule.ops.structure import constant
 from chainrule.record.lanes import LaneTrace, Read
+from chainrule.record.specialise import equal
+
+_calls: WeakKeyDictionary[CodeType, int] = WeakKeyDictionary()
 
 
-def refuse_what_varies(one: LaneTrace, other: LaneTrace) -> None:
-    """Refuse constants that are not alike in two lanes that branch alike."""
-    for mine, theirs in zip(one.events, other.events, strict=False):
-        if isinstance(mine, Read) or isinstance(theirs, Read):
-            if type(mine) is not type(theirs):
-                return
-            continue
-        if mine.op is not theirs.op or mine.shape != theirs.shape:
-            return  # rounding has decided a branch
-        for a, b in zip(mine.args or (), theirs.args or (), strict=True):
-            x, y = one.constant(a), other.constant(b)
-            if x is not None and y is not None and not _alike(x, y):
-                where = f"\n  {mine.line.shown()}" if mine.line else ""
-                raise ArgumentError(
-                    f"vmap: {mine.op.name} is given {_shown(x)} in one lane and {_shown(y)} in "
-                    "another, and neither comes from an argument: random numbers, a clock or a "
-                    f"counter would be the same in every lane.{where}\n"
-                    "  draw random numbers before, for all lanes, and pass them as an argument."
-                )
+def is_due(f: Callable[..., Any]) -> bool:
+    """Whether this call of f compares two lanes, whatever its constants are."""
+    code = getattr(innermost(f), "__code__", None)
+    count = 0 if code is None else _calls.get(code, 0)
+    return count & (count + 1) == 0
+
+
+def called(f: Callable[..., Any]) -> None:
+    """Count a call in which nothing was refused."""
+    code = getattr(innermost(f), "__code__", None)
+    if code is not None:
+        _calls[code] = _calls.get(code, 0) + 1
+
+
+def innermost(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The user's function within `cr.grad`, `functools.partial` and other wrappers."""
+    while True:
+        within = f.func if isinstance(f, partial) else getattr(f, "__wrapped__", None)
+        if within is None:
+            return f
+        f = within
+
+
+def refuse_what_varies(
+    one: LaneTrace, other: LaneTrace, results: tuple[Sequence[Node], Sequence[Node]]
+) -> None:
+    """Refuse constants, indices and branches that are not alike in two lanes that read the same."""
+    twins: dict[Node, Node] = dict(zip(one.leaves, other.leaves, strict=False))
+    for mine, theirs in zip_longest(one.events, other.events):
+        if isinstance(mine, Read) and isinstance(theirs, Read):
+            if not equal(mine.value, theirs.value):
+                return  # rounding has decided a branch
+        elif isinstance(mine, Node) and isinstance(theirs, Node) and mine.op is theirs.op:
+            _refuse_operands(mine, theirs, one, other, twins)
+            twins[mine] = theirs
+        else:
+            _refuse_branch(mine if isinstance(mine, Node) else theirs)
+    for mine, theirs in zip(*results, strict=False):
+        if twins.get(mine, theirs) is not theirs:
+            _refuse_branch(mine)
+        x, y = (None if n.is_leaf else n.attrs.get("value") for n in (mine, theirs))
+        if x is not None and y is not None and not _alike(x, y):
+            _refuse(mine, x, y)
+
+
+def _refuse_operands(
+    mine: Node, theirs: Node, one: LaneTrace, other: LaneTrace, twins: dict[Node, Node]
+) -> None:
+    for a, b in zip(mine.args or (), theirs.args or (), strict=False):
+        x, y = one.constant(a), other.constant(b)
+        if x is not None and y is not None and not _alike(x, y):
+            _refuse(mine, x, y)
+        if isinstance(a, Node) and twins.get(a, b) is not b:
+            _refuse_branch(mine)
+    for name, x in mine.attrs.items():
+        y = theirs.attrs.get(name, x)
+        if not name.startswith("_") and _is_setting(x) and _is_setting(y) and not equal(x, y):
+            _refuse(mine, x, y)
+
+
+def _refuse(node: Node, x: Any, y: Any) -> NoReturn:
+    what = "the result is" if node.op is constant else f"{node.op.name} is given"
+    raise ArgumentError(
+        f"vmap: {what} {_shown(x)} in one lane and {_shown(y)} in another, and neither comes from "
+        "an argument: random numbers, a clock or a counter would be the same in every lane."
+        f"{_where(node)}\n"
+        "  draw random numbers before, for all lanes, and pass them as an argument."
+    )
+
+
+def _refuse_branch(node: Node | Read | None) -> NoReturn:
+    raise ArgumentError(
+        "vmap: one lane goes another way than another, and nothing that was read of an argument "
+        "decides it: random numbers, a clock or a counter would be the same in every lane."
+        f"{_where(node) if isinstance(node, Node) else ''}\n"
+        "  draw random numbers before, for all lanes, and pass them as an argument."
+    )
+
+
+def _where(node: Node) -> str:
+    return f"\n  {node.line.shown()}" if node.line else ""
+
+
+def _is_setting(x: Any) -> bool:
+    """Whether an attr is made of numbers, texts and slices: what else it may be is a function's."""
+    if isinstance(x, (tuple, list)):
+        return all(map(_is_setting, x))
+    return x is None or isinstance(x, (int, float, complex, str, slice, np.generic, np.ndarray))
 
 
 def _alike(x: Any, y: Any) -> bool:
@@ -51,6 +129,7 @@ def _shown(value: Any) -> str:
 
 def reachable(f: Callable[..., Any]) -> Iterator[Any]:
     """What the code of f names outside of it: its closure and its globals, containers opened."""
+    f = innermost(f)
     code, scope = getattr(f, "__code__", None), getattr(f, "__globals__", {})
     if code is None:
         return
@@ -66,8 +145,6 @@ def reachable(f: Callable[..., Any]) -> Iterator[Any]:
 
 def may_vary(trace: LaneTrace, f: Callable[..., Any]) -> bool:
     """Whether a recording has constants of which it is not known where they are from."""
-    if trace.merges:
-        return False
     known: set[int] | None = None
     for event in trace.events:
         if isinstance(event, Read):
