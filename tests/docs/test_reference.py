@@ -115,6 +115,15 @@ def test_every_function_of_learn_says_what_it_is():
 
 
 @pytest.mark.parametrize("path", page_paths(), ids=lambda path: path.name)
+def test_what_is_said_not_to_be_there_is_not(path):
+    """`no vmap` would hide what this release has."""
+    there = {*cr.__all__, *cr.learn.__all__}
+    text = path.read_text(encoding="utf-8")
+    denied = re.findall(r"^\| (.*) \| not available|\b[Nn]o (`[\w.]+`)", text, re.MULTILINE)
+    assert not there & set(re.findall(r"\w+", " ".join(map(" ".join, denied))))
+
+
+@pytest.mark.parametrize("path", page_paths(), ids=lambda path: path.name)
 def test_every_name_a_page_mentions_exists(path):
     """`cr.compile` in a page would promise what this release does not have."""
     text = path.read_text(encoding="utf-8")
