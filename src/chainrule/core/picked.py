@@ -95,6 +95,12 @@ def picked_operands(node: Node) -> list[Any]:
     return shapes
 
 
+def picked_shapes(node: Node) -> list[Picked]:
+    """The picked shapes among what a node is made of, and its own."""
+    own = [node.shape] if type(node.shape) is Picked else []
+    return [*picked_operands(node), *own]
+
+
 def one_mask(shapes: Sequence[Picked]) -> bool:
     """Whether these were all picked by one mask, be it computed repeatedly."""
     return all(_same(s.mask, shapes[0].mask) for s in shapes[1:])

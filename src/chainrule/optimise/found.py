@@ -12,6 +12,7 @@ import numpy as np
 from chainrule.core.depends import COPIES
 from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
+from chainrule.core.picked import picked_shapes
 from chainrule.optimise.indices import place_of_number, spelled_out
 from chainrule.optimise.iterations import (
     Carried,
@@ -165,6 +166,8 @@ class Found:
             if self.owner[position] < 0:
                 for one in self.joined(node):
                     self._stack(*one.at) if isinstance(one, Stack) else self._read(one)
+                for shape in picked_shapes(node):
+                    self._read(shape.mask)
         for node in self.outputs:
             self._read(node)
         for part in self.parts:

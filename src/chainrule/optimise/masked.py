@@ -22,7 +22,7 @@ from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.node import Node
 from chainrule.core.op import OPS, Op
 from chainrule.core.order import dfs_order
-from chainrule.core.picked import Kept, OnPicked, Picked, picked_operands
+from chainrule.core.picked import Kept, OnPicked, Picked, picked_operands, picked_shapes
 from chainrule.core.rule import rule_for
 from chainrule.core.spec import Shape, Spec
 from chainrule.optimise.rewrite import Sweep
@@ -102,8 +102,7 @@ def _masks_first(graph: Graph, stands: Mapping[Node, Node]) -> tuple[Node, ...]:
     leaves = [n for n in graph.nodes if n.is_leaf]
 
     def above(node: Node) -> Sequence[Node]:
-        shapes = [*picked_operands(node), *([node.shape] if type(node.shape) is Picked else ())]
-        return (*inputs_of(node), *(stands[s.mask] for s in shapes))
+        return (*inputs_of(node), *(stands[s.mask] for s in picked_shapes(node)))
 
     return tuple(dict.fromkeys((*leaves, *dfs_order(graph.outputs, above))))
 
@@ -112,9 +111,7 @@ def _masks(nodes: Iterable[Node]) -> list[Node]:
     """The masks that pick anything, or of whose picks a shape is handed on."""
     found: dict[Node, None] = {}
     for node in nodes:
-        if type(node.shape) is Picked:
-            found[node.shape.mask] = None
-        found.update(dict.fromkeys(s.mask for s in picked_operands(node)))
+        found.update(dict.fromkeys(s.mask for s in picked_shapes(node)))
     return list(found)
 
 

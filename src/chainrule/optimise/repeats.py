@@ -15,7 +15,7 @@ import numpy as np
 
 from chainrule.core.node import Node, span_of
 from chainrule.core.op import Op
-from chainrule.core.picked import Picked
+from chainrule.core.picked import picked_shapes
 from chainrule.ops.structure import item
 from chainrule.optimise.indices import Numbers, form_of
 from chainrule.optimise.rewrite import is_ours
@@ -49,7 +49,7 @@ class Numbering:
         fits = self.ops.get(op)
         if fits is None:
             fits = self.ops[op] = is_ours(op) and (op.lower is not None or op is item)
-        if not fits or len(args) > MAX_ARGUMENTS or type(node.shape) is Picked:
+        if not fits or len(args) > MAX_ARGUMENTS or picked_shapes(node):
             return None
         if op.by_value is not None and op.value_shaped(args, node.attrs):
             return None

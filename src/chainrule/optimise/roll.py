@@ -18,6 +18,7 @@ from chainrule.core.graph import Graph, inputs_of
 from chainrule.core.loop import Body, body_graph
 from chainrule.core.node import Node
 from chainrule.core.order import dfs_order
+from chainrule.core.picked import Picked, picked_shapes
 from chainrule.diff.sweep import SWEEP
 from chainrule.ops.structure import item
 from chainrule.optimise.bodies import Writer
@@ -162,7 +163,12 @@ class Rolling(Found):
         if not any(isinstance(one, Stack) for one in joined):
             args = self._arguments(node)
             same = all(a is b for a, b in zip(args, node.args or (), strict=True))
-            return node if same else node.on(args)
+            if same and not picked_shapes(node):
+                return node
+            attrs = {name: self._picked(value) for name, value in node.attrs.items()}
+            copied = node.on(args, attrs)
+            copied.shape = self._picked(node.shape)
+            return copied
         parts: list[Node] = []
         single: list[Any] = []
 
@@ -186,6 +192,12 @@ class Rolling(Found):
         if len(parts) == 1:
             return parts[0]
         return build("concatenate", tuple(parts), {"axis": node.attrs.get("axis") or 0})
+
+    def _picked(self, shape: Any) -> Any:
+        """A shape, or anything else: one that a mask has picked tells of the mask as it is now."""
+        if type(shape) is not Picked:
+            return shape
+        return Picked.by(shape, shape.axis, self.outer(shape.mask), shape.count)
 
     def rows(
         self, number: int, step: int, first: int, stride: int, count: int, backwards: bool
