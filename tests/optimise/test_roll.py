@@ -123,39 +123,41 @@ def test_guards_of_every_iteration_become_one():
         np.testing.assert_allclose(fast(np.array(a)), f(np.array(a)), rtol=1e-12)
 
 
-def test_what_a_mask_picks_beside_loops():
+def picked_after(x, y):
+    for _ in range(20):
+        x = np.tanh(x) * 0.9 + 0.3 * y
+    return np.sum(x[x > 0.3] ** 2) + np.sum(np.exp(y[x > 0.3]))
+
+
+def picked_between(x, y):
+    for _ in range(20):
+        x = np.tanh(x) * 0.9 + 0.3 * y
+    picked = x[x > 0.3]
+    x = x.copy()
+    x[x < 0.1] *= 0.5
+    for _ in range(20):
+        x = np.sin(x) + 0.1 * y
+    return np.sum(x) + np.sum(picked**3)
+
+
+def picked_in_a_list(x, y):
+    parts = [row[row > 0] for row in np.outer(y, x)] + [x[x > k / 20] for k in range(12)]
+    total = 0.0
+    for part in parts:
+        total = total + np.sum(part**2)
+    return total
+
+
+@pytest.mark.parametrize("f", [picked_after, picked_between, picked_in_a_list])
+@pytest.mark.parametrize("gradient", [False, True], ids=["value", "gradient"])
+def test_what_a_mask_picks_beside_loops(f, gradient):
     """Shapes tell of the mask that picked: of the one that is computed of a loop's result."""
-
-    def after(x, y):
-        for _ in range(20):
-            x = np.tanh(x) * 0.9 + 0.3 * y
-        return np.sum(x[x > 0.3] ** 2) + np.sum(np.exp(y[x > 0.3]))
-
-    def between(x, y):
-        for _ in range(20):
-            x = np.tanh(x) * 0.9 + 0.3 * y
-        picked = x[x > 0.3]
-        x = x.copy()
-        x[x < 0.1] *= 0.5
-        for _ in range(20):
-            x = np.sin(x) + 0.1 * y
-        return np.sum(x) + np.sum(picked**3)
-
-    def of_each(x, y):
-        parts = [row[row > 0] for row in np.outer(y, x)[:, :]] + [x[x > k / 20] for k in range(12)]
-        total = 0.0
-        for part in parts:
-            total = total + np.sum(part**2)
-        return total
-
-    rng = np.random.default_rng(0)
-    for f in (after, between, of_each):
-        for g in (f, cr.value_and_grad(f, argnums=(0, 1))):
-            fast = cr.compile(g)
-            for _ in range(5):
-                x, y = rng.normal(size=(2, 9))
-                for a, b in zip(cr.tree.leaves(fast(x, y)), cr.tree.leaves(g(x, y)), strict=True):
-                    np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+    f = cr.value_and_grad(f, argnums=(0, 1)) if gradient else f
+    fast, rng = cr.compile(f), np.random.default_rng(0)
+    for _ in range(5):
+        x, y = rng.normal(size=(2, 9))
+        for a, b in zip(cr.tree.leaves(fast(x, y)), cr.tree.leaves(f(x, y)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
 
 
 def test_results_of_the_same_loop_are_one_body():

@@ -164,10 +164,7 @@ class Found:
                     self._demand_operand(operand, number)
         for position, node in enumerate(self.sequence):
             if self.owner[position] < 0:
-                for one in self.joined(node):
-                    self._stack(*one.at) if isinstance(one, Stack) else self._read(one)
-                for shape in picked_shapes(node):
-                    self._read(shape.mask)
+                self._demand_outside(node)
         for node in self.outputs:
             self._read(node)
         for part in self.parts:
@@ -175,6 +172,12 @@ class Found:
             carried = {o.step for o in operands if isinstance(o, Carried)}
             for step in set(part.lasts) & set(part.stacks) - carried:
                 del part.lasts[step]  # the last row of the stack
+
+    def _demand_outside(self, node: Node) -> None:
+        for one in self.joined(node):
+            self._stack(*one.at) if isinstance(one, Stack) else self._read(one)
+        for shape in picked_shapes(node):
+            self._read(shape.mask)
 
     def _demand_operand(self, operand: Operand, number: int) -> None:
         match operand:
