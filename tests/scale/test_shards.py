@@ -81,6 +81,26 @@ def test_the_bits_of_a_mapped_file_are_those_of_its_array(on_file):
     assert losses.bits(vg(PARAMS, on_file, Y)) == losses.bits(vg(PARAMS, X, Y))
 
 
+def unaligned(array):
+    """The same numbers where no float64 begins at a multiple of 8, as in some messages."""
+    data = bytearray(array.nbytes + 1)
+    found = np.frombuffer(data, array.dtype, array.size, offset=1).reshape(array.shape)
+    found[...] = array
+    return found
+
+
+@pytest.mark.parametrize("laid_out", [np.asfortranarray, unaligned, lambda x: x[::-1][::-1]])
+def test_how_rows_lie_in_memory_changes_no_bit(laid_out, serial):
+    x = laid_out(X)
+    assert np.array_equal(x, X)
+    with scale.serial() as engine:
+        vg = scale.value_and_grad(loss, engine=engine, shards=13, compile=False)
+        assert losses.bits(vg(PARAMS, x, Y)) == serial["mean, interpreted"]
+        (rows, _) = source_of((x, Y), 13).load(3)
+    assert rows.flags.c_contiguous
+    assert rows.flags.aligned
+
+
 def test_a_part_holds_only_its_rows():
     source = source_of((X, Y), 13).part(4, 8)
     low, high = source.bounds(4)[0], source.bounds(7)[1]
