@@ -217,8 +217,16 @@ def test_a_callback_ends_the_run():
     assert called == [1, 2]
 
 
+@pytest.fixture
+def interruptible():
+    """As at a terminal: a shell that starts the tests in the background turns Ctrl-C off."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("with_checkpoints", [True, False])
-def test_an_interrupt_returns_what_there_is(tmp_path, with_checkpoints):
+def test_an_interrupt_returns_what_there_is(tmp_path, with_checkpoints, interruptible):
     def interrupted():
         for i, batch in enumerate(Batches(X[:60], Y[:60], size=16).epoch(0)):
             if i == 2:

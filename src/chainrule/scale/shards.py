@@ -191,7 +191,7 @@ class Cut:
         bounds = self.bounds(shard)
         # In one order and aligned, as what came in a message need not be: NumPy and BLAS add up
         # other arrays in another order, and that shows in the last bits.
-        return tuple(np.require(c.rows(*bounds), requirements="CA") for c in self.columns)
+        return tuple(np.require(c.rows(*bounds), requirements=("C", "A")) for c in self.columns)
 
     def part(self, low: int, high: int) -> Cut:
         first, last = self.bounds(low)[0], self.bounds(high - 1)[1]
