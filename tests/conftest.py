@@ -3,6 +3,7 @@
 Compiled code goes into a cache of its own, not into the developer's.
 """
 
+import gc
 import os
 
 # One thread per test process: pytest already runs one process per core, and pages show the memory
@@ -23,3 +24,9 @@ def code_cache_of_the_tests(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CHAINRULE_CACHE", str(tmp_path_factory.mktemp("cache") / "code"))
         yield
+
+
+def pytest_collection_finish():
+    """Tests that collect garbage do not go through tens of thousands of collected tests."""
+    gc.collect()
+    gc.freeze()

@@ -11,26 +11,28 @@ import chainrule as cr
 DEEP = 10**6
 
 
-def chain(x):
-    for _ in range(DEEP):
-        x = x * 1.0000001
-    return x
+def chain_of(n):
+    def chain(x):
+        for _ in range(n):
+            x = x * 1.0000001
+        return x
+
+    return chain
 
 
-def shorter(x):
-    for _ in range(DEEP // 10):
-        x = x * 1.0000001
-    return x
+@pytest.fixture(scope="module", params=[DEEP // 10, pytest.param(DEEP, marks=pytest.mark.slow)])
+def deep(request):
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def graph():
-    return cr.trace(chain, 1.5)
+def graph(deep):
+    return cr.trace(chain_of(deep), 1.5)
 
 
 def test_record_backward_repr_delete():
     x = cr.variable(1.5)
-    y = chain(x)
+    y = chain_of(DEEP)(x)
     y.backward()
     np.testing.assert_allclose(x.grad, 1.0000001**DEEP, rtol=1e-9)
     assert "multiply" in repr(y)
@@ -39,25 +41,25 @@ def test_record_backward_repr_delete():
     gc.collect()
 
 
-def test_functional_derivatives():
-    slope = 1.0000001**DEEP
+def test_functional_derivatives(deep):
+    chain, slope = chain_of(deep), 1.0000001**deep
     np.testing.assert_allclose(cr.jvp(chain, (1.5,), (1.0,))[1], slope, rtol=1e-9)
     out, pullback = cr.vjp(chain, 1.5)
     np.testing.assert_allclose(pullback(2.0), [2 * slope], rtol=1e-9)
     np.testing.assert_allclose(out, 1.5 * slope, rtol=1e-9)
 
 
-def test_second_order():
-    assert cr.grad(cr.grad(chain))(1.5) == 0.0
+def test_second_order(deep):
+    assert cr.grad(cr.grad(chain_of(deep)))(1.5) == 0.0
 
 
-def test_graph_order_text_and_runs(graph):
-    assert len(graph) == DEEP + 1
+def test_graph_order_text_and_runs(graph, deep):
+    assert len(graph) == deep + 1
     assert graph.order("dfs") == graph.order("kahn") == list(graph.nodes)
-    assert len(graph.levels()) == DEEP + 1
-    assert str(graph).count("\n") == DEEP + 2
+    assert len(graph.levels()) == deep + 1
+    assert str(graph).count("\n") == deep + 2
     run = graph.forward(1.5).backward()
-    np.testing.assert_allclose(run.adjoint("x"), 1.0000001**DEEP, rtol=1e-9)
+    np.testing.assert_allclose(run.adjoint("x"), 1.0000001**deep, rtol=1e-9)
     assert run.status("x") == "value"
     graph.verify()
 
@@ -68,13 +70,13 @@ def test_json_round_trip(graph):
     assert again.forward(1.5).outputs == graph.forward(1.5).outputs
 
 
-def test_dot(graph):
-    assert graph.to_dot().count("->") == DEEP
+def test_dot(graph, deep):
+    assert graph.to_dot().count("->") == deep
 
 
 def test_networkx():
     networkx = pytest.importorskip("networkx")
-    graph = cr.trace(shorter, 1.5)
+    graph = cr.trace(chain_of(DEEP // 10), 1.5)
     assert networkx.number_of_edges(graph.to_networkx()) == DEEP // 10
 
 

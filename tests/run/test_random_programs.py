@@ -13,6 +13,7 @@ from tests.agree.compiled import assert_agrees, program_derivative
 from tests.agree.programs import generate
 from tests.agree.report import twice
 from tests.agree.test_random_programs import blocks, named
+from tests.sweeps import sampled
 
 pytest.importorskip("llvmlite")
 
@@ -31,7 +32,7 @@ def test_compiled_as_interpreted(block):
     assert_compiles(block)
 
 
-@pytest.mark.parametrize("block", blocks(0, FEW), ids=named)
+@pytest.mark.parametrize("block", sampled(blocks(0, FEW), 2), ids=named)
 def test_in_the_smallest_tiles(block, monkeypatch):
     monkeypatch.setattr(stream, "MIN_TILE_ROWS", 2)
     monkeypatch.setattr(stream, "MIN_SAVED_BYTES", 0)

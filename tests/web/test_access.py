@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.sweeps import sampled
 from tests.view.gallery import ran
 from tests.web.ops import WEB
 
@@ -11,18 +12,24 @@ RUN = """async () => (await axe.run()).violations.map(
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="needs `npm install` in web/")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
-    ("name", "anchor", "keys"),
-    [
-        ("product", "#step=7", []),
-        ("shared", "", ["ArrowDown"]),
-        ("shared", "#sort=9", []),
-        ("softmax", "", ["ArrowDown"]),
-        ("two-ways", "#step=99&order=recursive", ["ArrowDown"]),
-        ("two-ways", "#compare&step=12", ["ArrowDown", "t"]),
-        ("lstm", "#open=1", ["ArrowDown"]),
-    ],
+    ("name", "anchor", "keys", "scheme"),
+    sampled(
+        [
+            (*page, scheme)
+            for page in [
+                ("product", "#step=7", []),
+                ("shared", "", ["ArrowDown"]),
+                ("shared", "#sort=9", []),
+                ("softmax", "", ["ArrowDown"]),
+                ("two-ways", "#step=99&order=recursive", ["ArrowDown"]),
+                ("two-ways", "#compare&step=12", ["ArrowDown", "t"]),
+                ("lstm", "#open=1", ["ArrowDown"]),
+            ]
+            for scheme in ("light", "dark")
+        ],
+        3,
+    ),
 )
 def test_no_rule_is_broken(opened, name, anchor, keys, scheme):
     page = opened(ran(name), anchor)

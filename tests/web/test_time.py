@@ -117,7 +117,10 @@ def texts_on_the_page(page, count):
     return found
 
 
-@pytest.mark.parametrize("name", ["softmax", "network", "lstm", "transformer"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("lstm", "transformer")]
+
+
+@pytest.mark.parametrize("name", ["softmax", "network", *SLOW])
 def test_an_entry_of_an_array_is_changed_as_python_computes_it(opened, name):
     run = ran(name)
     leaves = run.graph.leaves
