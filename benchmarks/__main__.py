@@ -22,6 +22,7 @@ WORKLOADS = (
     "bandwidth",
     "factorisations",
     "loops",
+    "batching",
     "networks",
     "compile_latency",
     "digits",

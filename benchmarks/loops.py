@@ -4,10 +4,6 @@ Every program is written once, for any library that spells NumPy's names, over a
 for torch that is a Python loop, for JAX `lax.scan`.
 """
 
-import json
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -17,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks import compiled
-from benchmarks.case import Case, Cell, Table
-from benchmarks.harness import Options, environment, say, time_cases
+from benchmarks.case import Case, Table
+from benchmarks.first_calls import first_calls
+from benchmarks.harness import Options, time_cases
 
 TITLE = "Loops: value and gradient of Python loops, beside lax.scan"
 
 COUNTS = (100, 1000)
-PATIENCE = 300  # seconds for one first call
 COLUMNS = 12  # of the table that soft-DTW fills
 
 
@@ -416,48 +412,15 @@ def first_jax(name: str, count: int) -> dict[str, float]:
 FIRST = {"jax.jit": "first_jax", "chainrule.compile": "first_chainrule"}
 
 
-def first(function: str, name: str, count: int, options: Options) -> dict[str, float] | str:
-    """One fresh process with an empty cache, or what it complained of."""
-    code = (
-        "import json; from benchmarks import loops as workload\n"
-        f"print(json.dumps(workload.{function}({name!r}, {count})))"
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        cold = {"XDG_CACHE_HOME": folder, "CHAINRULE_CACHE": "off"}
-        try:
-            run = subprocess.run(
-                [sys.executable, "-c", code], env=environment(options) | cold,
-                capture_output=True, text=True, check=False, timeout=PATIENCE,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return f"no answer within {PATIENCE} s"
-    if run.returncode == 0:
-        return json.loads(run.stdout.splitlines()[-1])
-    return run.stderr.strip().splitlines()[-1]
-
-
-def first_calls(options: Options) -> dict[str, tuple[Cell, ...]]:
-    """The seconds of compiling alone, and of the whole first call."""
-    found: dict[str, list[Cell]] = {"compiling": [], "all": []}
-    for one in (case(name, n) for name in PROGRAMS for n in COUNTS):
-        say(f"loops: the first call of {one.name}")
-        name, _, count = one.name.rpartition(", n=")
-        for variant, function in FIRST.items():
-            if not options.wants(variant):
-                continue
-            answer = first(function, name, int(count.replace(",", "")), options)
-            for what, cells in found.items():
-                if isinstance(answer, str):
-                    cells.append(Cell(one.name, variant, problem=answer))
-                else:
-                    cells.append(Cell(one.name, variant, [1e3 * answer[what]]))
-    return {what: tuple(cells) for what, cells in found.items()}
-
-
 def run(options: Options) -> list[Table]:
     """Time every program and size, and their first calls."""
     cells = time_cases("loops", [[one] for one in CASES.values()], options, 1e3)
-    seconds = first_calls(options)
+    calls = {
+        case(name, n).name: {v: f"{function}({name!r}, {n})" for v, function in FIRST.items()}
+        for name in PROGRAMS
+        for n in COUNTS
+    }
+    seconds = first_calls("loops", calls, options)
     return [
         Table("Time of value and gradient", "µs", cells, (), "jax"),
         Table("Compiling alone, once", "ms", seconds["compiling"], (), "jax"),
