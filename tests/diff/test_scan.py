@@ -458,6 +458,31 @@ def test_while_loop_in_segments():
         np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
+def test_while_loop_in_the_body_of_another():
+    """The inner condition is read in each iteration, beside the outer one."""
+
+    def f(x, loops):
+        def inner(v):
+            return loops.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, c[1] * x), (0, v))[1]
+
+        return loops.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, inner(c[1])), (0, x))[1]
+
+    np.testing.assert_allclose(cr.grad(lambda x: f(x, cr))(1.1), 7 * 1.1**6)
+
+
+def test_lanes_of_a_carry_that_no_iteration_reads():
+    """It begins otherwise in each lane, and is the same in all after the first iteration."""
+
+    def f(x, y):
+        last, rows = cr.scan(lambda c, _: (np.tanh(y), x), y * 1.0, None, length=2)
+        return np.sum(last * rows)
+
+    x, y = np.linspace(-1, 1, 6).reshape(2, 3), np.linspace(0, 1, 6).reshape(2, 3)
+    by_x, by_y = cr.vmap(cr.grad(f, (0, 1)))(x, y)
+    np.testing.assert_allclose(by_x, 2 * np.tanh(y))
+    np.testing.assert_allclose(by_y, 2 * x / np.cosh(y) ** 2)
+
+
 def test_while_loop_of_no_iteration():
     assert cr.grad(lambda x: cr.while_loop(lambda c: c < 0, lambda c: c * x, x))(2.0) == 1.0
 

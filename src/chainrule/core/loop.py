@@ -200,7 +200,7 @@ def iterations_until(body: Body, inputs: Sequence[Any], tests: int) -> int | Non
     count = 0
     while tests:
         _fill(values, early_steps)
-        if not _agree(values, asked, body.reads):
+        if not _agree(values, asked, body.reads[:tests]):
             return count
         _fill(values, late_steps)
         if not _agree(values, others, body.reads[tests:]):

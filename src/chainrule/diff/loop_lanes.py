@@ -37,9 +37,11 @@ def batch(call: BatchCall) -> Any:
     inputs = [*made.sources, *inputs]
     whole = saving(whole) if any(map(_flows, inputs)) else whole
     found = call.apply(call.op, inputs, {**call.attrs, "body": whole})
+    # What begins otherwise in each lane is carried for each, though an iteration may not read it.
+    carries, stacks = body.parts(leaves)[1], body.graph.outputs[body.carried :]
     return tuple(
         _in_front(value, k < body.carried, node in by_lane, call.count)
-        for k, (value, node) in enumerate(zip(found, body.graph.outputs, strict=False))
+        for k, (value, node) in enumerate(zip(found, (*carries, *stacks), strict=False))
     )
 
 
