@@ -39,9 +39,11 @@ def nested(x: cr.Variable) -> Any:
     return x if x.ndim == 0 else [nested(row) for row in x]
 
 
-def value_and_gradient(op: Op, sample: Sample, place: int, as_given: Any) -> tuple[Any, Any]:
-    x = cr.variable(sample.args[place])
-    args = [as_given(x) if i == place else a for i, a in enumerate(sample.args)]
+def value_and_gradients(
+    op: Op, sample: Sample, places: list[int], as_given: Any
+) -> tuple[Any, list[Any]]:
+    xs = {i: cr.variable(sample.args[i]) for i in places}
+    args = [as_given(xs[i]) if i in xs else a for i, a in enumerate(sample.args)]
     out = op(*args, **sample.attrs)
     outs = list(out) if isinstance(out, (tuple, list)) else [out]
     total: Any = 0.0
@@ -51,19 +53,25 @@ def value_and_gradient(op: Op, sample: Sample, place: int, as_given: Any) -> tup
             total = total + np.sum(np.where(np.isfinite(real.value), real, 0.0))
     if isinstance(total, cr.Variable) and total.node.parents:
         total.backward()
-    return [getattr(o, "value", o) for o in outs], x.grad
+    return [getattr(o, "value", o) for o in outs], [x.grad for x in xs.values()]
 
 
 @pytest.mark.parametrize(("op", "sample"), OPS)
 @pytest.mark.filterwarnings("ignore")
 def test_a_list_of_variables_is_an_array(op, sample):
-    place = next(i for i, a in enumerate(sample.args) if listable(a))
-    expected, gradient = value_and_gradient(op, sample, place, lambda x: x)
-    found, again = value_and_gradient(op, sample, place, nested)
+    listables = [i for i, a in enumerate(sample.args) if listable(a)]
+    for places in {(listables[0],), (listables[-1],), tuple(listables)}:
+        assert_same_as_arrays(op, sample, list(places))
+
+
+def assert_same_as_arrays(op: Op, sample: Sample, places: list[int]) -> None:
+    expected, gradients = value_and_gradients(op, sample, places, lambda x: x)
+    found, again = value_and_gradients(op, sample, places, nested)
     for f, e in zip(found, expected, strict=True):
         assert np.asarray(f).dtype == np.asarray(e).dtype
         np.testing.assert_allclose(f, e, rtol=1e-12)
-    if gradient is None:
-        assert again is None
-    else:
-        np.testing.assert_allclose(again, gradient, rtol=1e-9, atol=1e-12)
+    for g, a in zip(gradients, again, strict=True):
+        if g is None:
+            assert a is None
+        else:
+            np.testing.assert_allclose(a, g, rtol=1e-9, atol=1e-12)

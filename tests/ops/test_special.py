@@ -89,8 +89,6 @@ def test_importing_the_ops_does_not_load_scipy():
         ("polygamma", (1.0, 2.0), 0, "n"),
         ("expn", (1.0, 2.0), 0, "n"),
         ("zeta", (2.0, 1.5), 0, "x"),
-        ("betainc", (2.0, 3.0, 0.5), 0, "a"),
-        ("betaincc", (2.0, 3.0, 0.5), 1, "b"),
     ],
 )
 def test_an_order_is_refused_by_name_in_both_modes(name, args, i, what):

@@ -10,7 +10,7 @@ from chainrule.core.masked import settled
 from chainrule.core.op import sample
 from chainrule.errors import ArgumentError
 from chainrule.ops.define import composite, elementwise
-from chainrule.ops.joining import as_array, stack
+from chainrule.ops.joining import as_array, of_arrays, stack
 from chainrule.ops.samples import draw, points
 from chainrule.ops.structure import cast_into
 from chainrule.ops.writing import add_at, place
@@ -174,7 +174,7 @@ unwrap = composite(
 )
 divmod_of = composite(
     "divmod_of",
-    lambda x, y: (np.floor_divide(x, y), np.remainder(x, y)),
+    of_arrays(lambda x, y: (np.floor_divide(x, y), np.remainder(x, y))),
     inputs=("x", "y"),
     samples=lambda: [sample(draw((3,), 1, 5), draw((3,), 0.6, 0.9, 1))],
     numpy=(np.divmod,),

@@ -106,9 +106,10 @@ CATALOGUE = {
         "y1 yn yv"
     ),
     "special_beta": "beta_density betainc betainc_derivative betaincc",
-    "special_circular": "vonmises_by_kappa vonmises_cdf vonmises_quantile",
-    "special_closed": (
-        "binom cosm1 ellipeinc ellipkinc exp10 fresnel fresnel_c fresnel_s poch powm1 wrightomega"
+    "special_circular": "vonmises_by_kappa vonmises_cdf vonmises_density vonmises_quantile",
+    "special_closed": ("binom cosm1 exp10 fresnel fresnel_c fresnel_s poch powm1 wrightomega"),
+    "special_elliptic": (
+        "ellipe ellipe_derivative ellipeinc ellipk ellipk_derivative ellipkinc elliptic_integral"
     ),
     "special_error": (
         "dawsn dawsn_derivative erf erfc erfcinv erfcx erfcx_derivative erfi erfinv inverse_mills "
@@ -125,8 +126,8 @@ CATALOGUE = {
     ),
     "special_incomplete": "gamma_density gammainc gammainc_derivative gammaincc",
     "special_integrals": (
-        "ellipe ellipe_derivative ellipk ellipk_derivative exp1 expi expn exprel "
-        "exprel_derivative lambertw shichi shichi_chi shichi_shi sici sici_ci sici_si"
+        "exp1 expi expn exprel exprel_derivative lambertw shichi shichi_chi shichi_shi "
+        "sici sici_ci sici_si"
     ),
     "special_inverse": (
         "betainccinv betaincinv chdtr chdtrc chdtri fdtr fdtrc gammainccinv gammaincinv gdtr "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import wraps
 from math import prod
 from typing import Any
 
@@ -11,13 +12,15 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from chainrule.core.batching import BatchCall
 from chainrule.core.depends import FILLS
-from chainrule.core.op import Op, Sample, sample
+from chainrule.core.op import Function, Op, Sample, sample
 from chainrule.core.parts import OBJECT
 from chainrule.core.spec import Spec, is_inexact
 from chainrule.errors import DTypeError, ShapeError
 from chainrule.ops.define import composite, linear, shaped_spec
 from chainrule.ops.samples import draw
 from chainrule.ops.structure import astype
+
+NUMBERS = (int, float, complex)  # which do not widen the type of what they are computed with
 
 
 def in_one_dtype(xs: Sequence[Any]) -> list[Any] | None:
@@ -226,6 +229,19 @@ def as_array(value: Any) -> Any:
         what = "sequence" if isinstance(value, (list, tuple)) else type(value).__name__
         raise DTypeError(f"a {what} is not a number or an array of numbers: {value!r:.60}")
     return array
+
+
+def of_arrays(expand: Function) -> Function:
+    """A composite's expansion in operators, to which a nested list of numbers is an array too."""
+
+    def array(value: Any) -> Any:
+        return value if isinstance(value, NUMBERS) else as_array(value)
+
+    @wraps(expand)
+    def expanded(*args: Any, **named: Any) -> Any:
+        return expand(*map(array, args), **{name: array(a) for name, a in named.items()})
+
+    return expanded
 
 
 def numeric(array: Any) -> Any:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.op import sample
 from chainrule.ops.define import composite, elementwise
-from chainrule.ops.samples import draw, pairs_within, point_pairs, points, reals, within
-from chainrule.ops.special import refused, scipy_special
+from chainrule.ops.samples import pairs_within, point_pairs, points, reals, within
+from chainrule.ops.special import scipy_special
 from chainrule.ops.special_gamma import digamma, zeta_difference
 
 _powm1 = scipy_special("powm1")
@@ -77,33 +76,6 @@ fresnel = composite(
     outputs=2,
     reference=_fresnel,
     doc="Fresnel's integrals of sin(πt²/2) and cos(πt²/2).",
-)
-
-
-NO_PARAMETER = "only the derivative with respect to phi is written"
-angle_and_parameter = lambda: [  # noqa: E731 - samples are given as functions
-    sample(draw((3,), -1.2, 1.2), 0.4),
-    sample(draw((2, 2), -1.2, 1.2), -2.0),
-    sample(draw((), -1.2, 1.2), 0.4),
-]
-ellipkinc = elementwise(
-    "ellipkinc",
-    scipy_special("ellipkinc"),
-    (
-        lambda phi, m: 1 / np.sqrt(1 - m * np.sin(phi) ** 2),
-        refused("ellipkinc", "m", NO_PARAMETER),
-    ),
-    inputs=("phi", "m"),
-    samples=angle_and_parameter,
-    doc="The incomplete elliptic integral of the first kind of the parameter m = k².",
-)
-ellipeinc = elementwise(
-    "ellipeinc",
-    scipy_special("ellipeinc"),
-    (lambda phi, m: np.sqrt(1 - m * np.sin(phi) ** 2), refused("ellipeinc", "m", NO_PARAMETER)),
-    inputs=("phi", "m"),
-    samples=angle_and_parameter,
-    doc="The incomplete elliptic integral of the second kind of the parameter m = k².",
 )
 
 # ---- elementary, without cancellation -----------------------------------------------------------

@@ -1,8 +1,7 @@
-"""Exponential, sine, cosine and elliptic integrals, exprel, and Lambert's W function."""
+"""Exponential, sine and cosine integrals, exprel, and Lambert's W function."""
 
 from __future__ import annotations
 
-from math import factorial, pi
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,6 @@ from chainrule.ops.special_bessel import spherical_in, spherical_jn, whole_order
 
 FAR_EXP = 800.0  # from here on exp(x)/x is infinite too
 _exprel = scipy_special("exprel")
-_ellipk, _elliprd = scipy_special("ellipk"), scipy_special("elliprd")
-_hyp2f1 = scipy_special("hyp2f1")
 _sici, _shichi = scipy_special("sici"), scipy_special("shichi")
 _scipy_lambertw = scipy_special("lambertw")
 
@@ -118,75 +115,6 @@ exprel = elementwise(
     samples=reals,
     edges=points(0.0, 1e-10, -1e8, 700.0),
     doc="(e^x − 1)/x, which is 1 at 0.",
-)
-
-# ---- elliptic -----------------------------------------------------------------------------------
-
-
-def _rising(a: float, count: int) -> float:
-    product = 1.0
-    for i in range(count):
-        product *= a + i
-    return product
-
-
-@in_double
-def _ellipk_derivative(m: Any, order: int) -> Any:
-    """dⁿK/dmⁿ = (π/2) (½)ₙ²/n! (1−m)^−n ₂F₁(½, ½; n+1; m); the first is R_D(0, 1, 1−m)/6."""
-    before, now = _ellipk(m), _elliprd(0.0, 1.0, 1 - m) / 6
-    if order == 1:
-        return now
-    for n in range(order - 1):  # the differential equation: loses digits near 0, none below −1
-        after = ((n + 0.5) ** 2 * before - (n + 1) * (1 - 2 * m) * now) / (m * (1 - m))
-        before, now = now, after
-    scale = pi / 2 * _rising(0.5, order) ** 2 / factorial(order)
-    return np.where(m < -1, now, scale * _hyp2f1(0.5, 0.5, order + 1.0, m) / (1 - m) ** order)
-
-
-@in_double
-def _ellipe_derivative(m: Any, order: int) -> Any:
-    """dⁿE/dmⁿ = (π/2) (−½)ₙ(½)ₙ/n! (1−m)^{1−n} ₂F₁(3⁄2, ½; n+1; m); the first −R_D(0, 1−m, 1)/6."""
-    if order == 1:
-        return -_elliprd(0.0, 1 - m, 1.0) / 6
-    scale = pi / 2 * _rising(-0.5, order) * _rising(0.5, order) / factorial(order)
-    return scale * _hyp2f1(1.5, 0.5, order + 1.0, m) / (1 - m) ** (order - 1)
-
-
-below_one = of_orders((-2, 0.9), (-2, 0.9), (-2, 0.9))
-
-ellipk_derivative: Op = elementwise(
-    "ellipk_derivative",
-    _ellipk_derivative,
-    (lambda m, order: ellipk_derivative(m, order=order + 1),),
-    inputs=("m",),
-    samples=below_one,
-    doc="The derivative of ellipk of the given order (1 or more).",
-)
-ellipe_derivative: Op = elementwise(
-    "ellipe_derivative",
-    _ellipe_derivative,
-    (lambda m, order: ellipe_derivative(m, order=order + 1),),
-    inputs=("m",),
-    samples=below_one,
-    doc="The derivative of ellipe of the given order (1 or more).",
-)
-ellipk = elementwise(
-    "ellipk",
-    _ellipk,
-    (lambda m: ellipk_derivative(m, order=1),),
-    inputs=("m",),
-    samples=within(-2.0, 0.9),
-    edges=points(0.0, -1e8, 1 - 1e-12),
-    doc="The complete elliptic integral of the first kind of the parameter m = k².",
-)
-ellipe = elementwise(
-    "ellipe",
-    scipy_special("ellipe"),
-    (lambda m: ellipe_derivative(m, order=1),),
-    inputs=("m",),
-    samples=within(-2.0, 0.9),
-    edges=points(0.0, -1e8, 1 - 1e-12),
-    doc="The complete elliptic integral of the second kind of the parameter m = k².",
 )
 
 # ---- Lambert's W --------------------------------------------------------------------------------

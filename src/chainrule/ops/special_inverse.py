@@ -14,6 +14,7 @@ from chainrule.core.masked import plain
 from chainrule.core.op import Op, sample
 from chainrule.ops.cures import PROBABILITY_EDGE
 from chainrule.ops.define import composite, elementwise
+from chainrule.ops.joining import of_arrays
 from chainrule.ops.samples import draw, joined, pairs_within, point_pairs
 from chainrule.ops.special import scipy_special
 from chainrule.ops.special_beta import beta_density, betainc, betainc_derivative, betaincc
@@ -131,7 +132,7 @@ shape_and_probability = pairs_within((0.6, 4.0), (0.1, 0.9))
 
 chdtr = composite(
     "chdtr",
-    lambda v, x: gammainc(0.5 * v, 0.5 * x),
+    of_arrays(lambda v, x: gammainc(0.5 * v, 0.5 * x)),
     inputs=("v", "x"),
     samples=positive_pairs,
     reference=scipy_special("chdtr"),
@@ -139,7 +140,7 @@ chdtr = composite(
 )
 chdtrc = composite(
     "chdtrc",
-    lambda v, x: gammaincc(0.5 * v, 0.5 * x),
+    of_arrays(lambda v, x: gammaincc(0.5 * v, 0.5 * x)),
     inputs=("v", "x"),
     samples=positive_pairs,
     reference=scipy_special("chdtrc"),
@@ -147,7 +148,7 @@ chdtrc = composite(
 )
 chdtri = composite(
     "chdtri",
-    lambda v, p: 2 * gammainccinv(0.5 * v, p),
+    of_arrays(lambda v, p: 2 * gammainccinv(0.5 * v, p)),
     inputs=("v", "p"),
     samples=shape_and_probability,
     reference=scipy_special("chdtri"),
@@ -168,7 +169,7 @@ def _ratio(dfn: Any, dfd: Any, x: Any) -> tuple[Any, Any, Any]:
 
 fdtr = composite(
     "fdtr",
-    lambda dfn, dfd, x: betainc(*_ratio(dfn, dfd, x)),
+    of_arrays(lambda dfn, dfd, x: betainc(*_ratio(dfn, dfd, x))),
     inputs=("dfn", "dfd", "x"),
     samples=_three((0.3, 3.0)),
     reference=scipy_special("fdtr"),
@@ -176,7 +177,7 @@ fdtr = composite(
 )
 fdtrc = composite(
     "fdtrc",
-    lambda dfn, dfd, x: betaincc(*_ratio(dfn, dfd, x)),
+    of_arrays(lambda dfn, dfd, x: betaincc(*_ratio(dfn, dfd, x))),
     inputs=("dfn", "dfd", "x"),
     samples=_three((0.3, 3.0)),
     reference=scipy_special("fdtrc"),
@@ -184,7 +185,7 @@ fdtrc = composite(
 )
 gdtr = composite(
     "gdtr",
-    lambda a, b, x: gammainc(b, a * x),
+    of_arrays(lambda a, b, x: gammainc(b, a * x)),
     inputs=("a", "b", "x"),
     samples=_three((0.3, 3.0)),
     reference=scipy_special("gdtr"),
@@ -192,7 +193,7 @@ gdtr = composite(
 )
 gdtrc = composite(
     "gdtrc",
-    lambda a, b, x: gammaincc(b, a * x),
+    of_arrays(lambda a, b, x: gammaincc(b, a * x)),
     inputs=("a", "b", "x"),
     samples=_three((0.3, 3.0)),
     reference=scipy_special("gdtrc"),
