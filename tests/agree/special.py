@@ -209,7 +209,7 @@ binary("inv_boxcox1p", lambda t, x, p: (1 + p * x) ** (1 / p) - 1, lambda j, x, 
        first=(-0.3, 2), second=(0.5, 1.5), family="special")  # fmt: skip
 
 
-# By its parameters betainc has no derivative, here or in JAX.
+# By its parameters betainc has no derivative in JAX; special_values.py holds those of mpmath.
 for _name in ("betainc", "betaincc"):
     entry(
         f"{_name}_of_x",

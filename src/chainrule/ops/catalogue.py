@@ -107,7 +107,7 @@ CATALOGUE = {
     ),
     "special_beta": "beta_density betainc betainc_derivative betaincc",
     "special_circular": "vonmises_by_kappa vonmises_cdf vonmises_density vonmises_quantile",
-    "special_closed": ("binom cosm1 exp10 fresnel fresnel_c fresnel_s poch powm1 wrightomega"),
+    "special_closed": "binom cosm1 exp10 fresnel fresnel_c fresnel_s poch powm1 wrightomega",
     "special_elliptic": (
         "ellipe ellipe_derivative ellipeinc ellipk ellipk_derivative ellipkinc elliptic_integral"
     ),
@@ -126,8 +126,8 @@ CATALOGUE = {
     ),
     "special_incomplete": "gamma_density gammainc gammainc_derivative gammaincc",
     "special_integrals": (
-        "exp1 expi expn exprel exprel_derivative lambertw shichi shichi_chi shichi_shi "
-        "sici sici_ci sici_si"
+        "exp1 expi expn exprel exprel_derivative lambertw shichi shichi_chi shichi_shi sici "
+        "sici_ci sici_si"
     ),
     "special_inverse": (
         "betainccinv betaincinv chdtr chdtrc chdtri fdtr fdtrc gammainccinv gammaincinv gdtr "
