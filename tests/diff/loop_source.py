@@ -13,8 +13,8 @@ import numpy as np
 import chainrule as cr
 
 ONE = [
-    "np.tanh({})", "np.sin({})", "0.5 * {}", "np.exp(-np.abs({}))", "{}[::-1]",
-    "np.cumsum({}) * 0.3", "np.sqrt(1 + {} ** 2)", "np.maximum({}, 0.2)", "np.roll({}, 1)",
+    "np.tanh({})", "np.sin({})", "(0.5 * {})", "np.exp(-np.abs({}))", "{}[::-1]",
+    "(np.cumsum({}) * 0.3)", "np.sqrt(1 + {} ** 2)", "np.maximum({}, 0.2)", "np.roll({}, 1)",
 ]  # fmt: skip
 TWO = [
     "({} + {})", "({} - {})", "({} * {})", "({} / (1.5 + {} ** 2))", "np.maximum({}, {})",

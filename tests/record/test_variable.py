@@ -227,3 +227,54 @@ def test_a_number_that_became_a_leaf_is_no_index_or_length():
     assert len(cr.trace(lambda x: loop(x, 3), 2.0).nodes) == 4
     assert cr.grad(loop)(2.0, 3) == 8 * 2.0**7
     assert cr.trace(lambda x, i: x[i], np.ones(3), np.int64(1)).outputs[0].shape == ()
+
+
+# ---- numbers for Python, under each transform ----------------------------------------------------
+
+LOST = {
+    "lanes": lambda x: cr.grad(lambda x: np.sum(cr.vmap(lambda v: float(v) * v)(x)))(x),
+    "made in lanes": lambda x: cr.jacobian(lambda x: cr.vmap(lambda v: float(v * 2) * v)(x))(x),
+    "item in lanes": lambda x: cr.grad(lambda x: np.sum(cr.vmap(lambda v: v.item() * v)(x)))(x),
+    "gradients in lanes": cr.vmap(cr.grad(lambda v: float(v) * v)),
+    "lanes in lanes": cr.vmap(cr.grad(lambda v: cr.vmap(lambda u: float(v) * u)(np.ones(2))[0])),
+    "a gradient in lanes in a gradient": lambda x: cr.grad(
+        lambda x: np.sum(cr.vmap(lambda v: cr.grad(lambda y: float(v) * y**2)(1.0))(x))
+    )(x),
+    "compiled lanes": cr.compile(
+        cr.grad(lambda x: np.sum(cr.vmap(lambda v: float(v) * v)(x))), verify="never"
+    ),
+    "a loop": lambda x: cr.grad(
+        lambda x: cr.scan(lambda c, _: (c * float(c * 2), None), x, None, length=2)[0]
+    )(x[0]),
+    "outside of a loop": lambda x: cr.grad(
+        lambda x: cr.scan(lambda c, _: (c * float(x), None), 1.0, None, length=2)[0]
+    )(x[0]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*runs as plain Python:RuntimeWarning")
+@pytest.mark.parametrize("name", LOST)
+def test_a_number_whose_gradient_would_be_lost_is_refused(name):
+    with pytest.raises(cr.DetachError, match="would lose its gradient"):
+        LOST[name](np.array([1.0, 2.0]))
+
+
+def by_steps(x, t):
+    return (
+        np.sum(x) * t if int(np.floor(t * t * 1.7)) % 2 == 0 else np.sum(x**2) * float(np.sign(t))
+    )
+
+
+@pytest.mark.parametrize("wanted", [0, (0, 1)])
+def test_a_number_that_no_derivative_leads_through_is_read(wanted):
+    """In lanes and compiled as plainly; to the compiler it is a guard, no reason to give up."""
+    slope = cr.grad(by_steps, wanted)
+    fast = cr.compile(slope)
+    x, ts = np.array([0.5, 2.0]), np.array([0.1, 1.0, 2.0, -0.5])
+    each = [cr.tree.leaves(slope(x, t)) for t in ts]
+    for t, expected in zip(ts, each, strict=True):
+        np.testing.assert_array_equal(np.hstack(cr.tree.leaves(fast(x, t))), np.hstack(expected))
+    lanes = cr.tree.leaves(cr.vmap(slope, in_axes=(None, 0))(x, ts))
+    for found, expected in zip(lanes, zip(*each, strict=True), strict=True):
+        np.testing.assert_allclose(found, np.stack(expected))
+    assert "plain Python" not in fast.report().splitlines()[0]

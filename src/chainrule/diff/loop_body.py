@@ -21,7 +21,7 @@ from chainrule.ops.loop import loop
 from chainrule.ops.structure import item
 from chainrule.record.body import Recorded
 from chainrule.record.recorder import record
-from chainrule.record.state import current
+from chainrule.record.state import current, is_differentiated
 from chainrule.record.variable import Variable
 
 Place = tuple[
@@ -39,7 +39,7 @@ def applied(body: Body, inputs: Sequence[Any], keep: bool = True) -> list[Any] |
     """
     tracing = current.get().tracing
     keep = keep and not (tracing is not None and tracing.recomputes)
-    full = saving(body) if keep and any(map(_flows, inputs)) else body
+    full = saving(body) if keep and any(map(flows, inputs)) else body
     if any(isinstance(v, Variable) for v in inputs):
         found = loop(list(inputs), body=full)
     else:
@@ -64,14 +64,9 @@ def _as_recorded(body: Body, found: Sequence[Any]) -> bool:
     return True
 
 
-def _flows(value: Any) -> bool:
+def flows(value: Any) -> bool:
     """Whether this input may be differentiated."""
-    if not isinstance(value, Variable) or not is_inexact(value.dtype):
-        return False
-    node, tracing = value.node, current.get().tracing
-    if node.first is not None:
-        return True
-    return node.rule is None if tracing is None else bool(tracing.is_active(node))
+    return isinstance(value, Variable) and is_differentiated(value.node)
 
 
 # -- what is kept for derivatives ------------------------------------------------------------------

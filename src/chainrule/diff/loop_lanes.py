@@ -10,7 +10,7 @@ from chainrule.core.batching import BatchCall, Lanes, batched
 from chainrule.core.loop import Body
 from chainrule.core.node import Node
 from chainrule.core.op import Op
-from chainrule.diff.loop_body import _flows, first_row, saving
+from chainrule.diff.loop_body import first_row, flows, saving
 from chainrule.ops.structure import item
 from chainrule.record.body import recorded
 from chainrule.record.recorder import record
@@ -35,7 +35,7 @@ def batch(call: BatchCall) -> Any:
         return None
     whole = Body(made.graph, body.count, body.carried, body.rows, body.backwards)
     inputs = [*made.sources, *inputs]
-    whole = saving(whole) if any(map(_flows, inputs)) else whole
+    whole = saving(whole) if any(map(flows, inputs)) else whole
     found = call.apply(call.op, inputs, {**call.attrs, "body": whole})
     # What begins otherwise in each lane is carried for each, though an iteration may not read it.
     carries, stacks = body.parts(leaves)[1], body.graph.outputs[body.carried :]

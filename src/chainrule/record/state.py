@@ -92,6 +92,25 @@ def is_constant(node: Node) -> bool:
     return not guarded and node.rule is not None and node.first is None
 
 
+def is_differentiated(node: Node) -> bool:
+    """Whether a derivative leads through a node; where nothing is above it, a trace knows."""
+    if node.dtype.kind not in "fc":
+        return False
+    if node.first is not None:
+        return True
+    tracing = current.get().tracing
+    return node.rule is None if tracing is None else bool(tracing.is_active(node))
+
+
+def may_be_differentiated(node: Node) -> bool:
+    """As `is_differentiated`; in a trace inside of another it is not known what a transform around
+    both differentiates."""
+    tracing = current.get().tracing
+    if tracing is not None and tracing.nested and tracing.inside:
+        return node.dtype.kind in "fc"
+    return is_differentiated(node)
+
+
 # Rooms whose frames are never the user's line.  What is written on the public face (learn, cli)
 # counts as user code.
 INTERNAL = tuple(

@@ -31,7 +31,13 @@ from chainrule.record.protocol import (
     ufunc_ops,
 )
 from chainrule.record.recorder import FOREIGN, as_operand, call, record, translated
-from chainrule.record.state import current, is_constant, user_frame, user_line
+from chainrule.record.state import (
+    current,
+    is_constant,
+    may_be_differentiated,
+    user_frame,
+    user_line,
+)
 
 DOUBLE = np.dtype(np.float64)
 CACHE, SWAP = opmap["CACHE"], opmap["SWAP"]
@@ -350,7 +356,9 @@ class Variable:
         frame = user_frame(2)
         stores = frame.f_code.co_code[frame.f_lasti] in STORE_ITEM
         inside_numpy = frame.f_globals.get("__name__", "").startswith("numpy")
-        if is_constant(self.node) or not (stores or inside_numpy or current.get().inside):
+        if not (stores or inside_numpy or current.get().inside):
+            return
+        if not may_be_differentiated(self.node):
             return
         line = line_at(*user_line()).shown()
         if stores:
