@@ -25,6 +25,12 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
 };
 """
 
+# Two frames, and the milliseconds between them in which what the page puts off is done.  The page
+# counts them: on a busy machine its clock and that of this process do not go together.
+SETTLED = """new Promise((done) => requestAnimationFrame(() => setTimeout(
+  () => requestAnimationFrame(() => setTimeout(done)), 60)))"""
+LONGEST = 300_000  # milliseconds after which what should have come is a hang, on a busy machine too
+
 
 class Opened:
     """One open page, and what it has complained of."""
@@ -48,8 +54,7 @@ class Opened:
 
     def settle(self) -> None:
         """Wait until nothing moves: the frame that is asked for has been drawn."""
-        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-        self.page.wait_for_timeout(60)
+        self.page.evaluate(SETTLED)
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -84,7 +89,9 @@ def browser() -> Iterator[Any]:
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
     with api.sync_playwright() as play:
         try:
-            made = play.chromium.launch(executable_path=found, args=["--no-sandbox"])
+            made = play.chromium.launch(
+                executable_path=found, args=["--no-sandbox"], timeout=LONGEST
+            )
         except api.Error as error:
             if os.environ.get("CI"):
                 raise
@@ -97,6 +104,7 @@ def browser() -> Iterator[Any]:
 def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
     """Write a run's page and open it: opened(run, "#step=7"); no page may complain."""
     context = browser.new_context(offline=True, reduced_motion="reduce")
+    context.set_default_timeout(LONGEST)
     pages: list[Opened] = []
 
     def opening(run: Any, anchor: str = "", width: int = 1280) -> Opened:

@@ -10,6 +10,7 @@ from PIL import Image
 
 from chainrule.diff.run import recorded_run
 from tests.view.gallery import ran
+from tests.web.conftest import LONGEST
 from tests.web.test_page import HOSTILE
 from tests.web.test_pictures import differing
 
@@ -69,6 +70,7 @@ def test_svg_and_png_are_the_same_picture(opened, tmp_path, browser, name, schem
     alone = browser.new_page(
         viewport={"width": size[0], "height": size[1]}, device_scale_factor=2, offline=True
     )
+    alone.set_default_timeout(LONGEST)
     alone.goto(svg.as_uri())
     shot = alone.screenshot()
     alone.close()

@@ -263,7 +263,8 @@ def test_the_explorer_in_a_cell(opened, tmp_path):
     shown = Embedded("explorer", page_of(ran("product")))
     page = opened(cell(tmp_path / "notebook.html", shown))
     frame = page.page.frame_locator("iframe")
-    assert frame.locator("#step").inner_text() == "step 10 of 10"
+    # It may have begun to play: how much motion is wanted comes to a frame a little later.
+    frame.locator("#step", has_text="step 10 of 10").wait_for()
     frame.locator("#back").click()
     assert frame.locator("#step").inner_text() == "step 9 of 10"
     frame.locator("#graph").press("ArrowLeft")
