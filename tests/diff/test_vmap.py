@@ -476,3 +476,15 @@ def test_masks_that_pick_unlike_many_are_filled(value: Any) -> None:
     axes = (0, 0 if np.ndim(value) else None)
     assert_lanes(filled, x, value, in_axes=axes)
     assert_lanes(cr.grad(lambda x, v: np.sum(filled(x, v) ** 2)), x, value, in_axes=axes)
+
+
+def test_a_number_of_numpy_s_beside_a_tuple_in_the_code():
+    """Whether a constant is a literal of the code is asked of numbers, and not of a tuple."""
+
+    def f(x):
+        scale = np.float64(0.5) * len((1, 2))
+        return np.sum(x, axis=(0, 1)) * scale if x[0, 0] > 0 else np.prod(x, axis=(0, 1))
+
+    x = np.arange(-8.0, 16.0).reshape(6, 2, 2)
+    for _ in range(5):  # the first calls compare lanes, whatever their constants are
+        np.testing.assert_allclose(cr.vmap(f)(x), [f(row) for row in x])

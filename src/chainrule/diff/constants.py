@@ -149,7 +149,8 @@ def may_vary(trace: LaneTrace, f: Callable[..., Any]) -> bool:
     for event in trace.events:
         if isinstance(event, Read):
             continue
-        literals = getattr(event.code, "co_consts", ())
+        consts = getattr(event.code, "co_consts", ())
+        literals = [c for c in consts if isinstance(c, (int, float, complex))]
         for arg in event.args or ():
             value = trace.original(arg) if isinstance(arg, Node) else arg
             if not isinstance(value, (float, complex, np.generic, np.ndarray)):
