@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrule import set_threads
 from chainrule.cli import main
 from chainrule.core.op import OPS
 
@@ -202,6 +203,7 @@ def rewrite(page: Page) -> list[int]:
 
 
 if __name__ == "__main__":
+    set_threads(1)  # as in the tests: reports say how much memory the threads take
     for path in [Path(name).resolve() for name in sys.argv[1:]] or page_paths():
         for line in rewrite(Page(path)):
             sys.stdout.write(f"{path.relative_to(ROOT)}:{line} rewritten\n")
