@@ -16,7 +16,7 @@ from chainrule.lower.build import Program
 from chainrule.lower.code.entry import entry_function
 from chainrule.lower.code.kernel import kernel_function
 from chainrule.lower.code.lanes import Frame
-from chainrule.lower.code.lines import Code
+from chainrule.lower.code.lines import INLINE, Code
 from chainrule.lower.code.loops import loop_function, room_bytes
 from chainrule.lower.code.products import CALLS, QUIET, product_function
 from chainrule.lower.code.routines import FACTORING, routine_function
@@ -49,6 +49,7 @@ from chainrule.lower.target import Target
 from chainrule.lower.values.value import Value
 
 MAX_INLINED_CALLS = 12
+MAX_INLINED_LINES = 400  # of the steps of a loop
 MAX_OPTIMISED_STEPS = 100
 LONG_CALL_SECONDS = 100e-6
 # Of a function of the table, a thread's memory and the number of a chunk: the bytes of the one, how
@@ -191,8 +192,13 @@ class _Writer:
         """The function of a loop, after all that it calls: then its constants are known."""
         inner = _Writer(self.module, step.plan, step.memory, f"{name}.")
         inner.write()
+        calls = inner.parts[0]
+        if sum(len(code.lines) for code in inner.codes) <= MAX_INLINED_LINES:
+            for code in inner.codes:
+                code.inlined = True
+            calls = [call + INLINE for call in calls]
         self.codes += inner.codes
-        self.codes.append(_in_turn(f"{name}.run", inner.parts[0]))
+        self.codes.append(_in_turn(f"{name}.run", calls))
         return loop_function(name, step, self._frame(step, None))
 
     def _frame(self, step: Step, region: Region | None) -> Frame:

@@ -10,10 +10,13 @@ from itertools import count
 from typing import Any
 
 from chainrule.errors import UnsupportedError
+from chainrule.lower.code.lines import INLINE
 from chainrule.run.cache import code_cache, key_of
 
 TARGET = {"opt": 2, "reloc": "pic", "codemodel": "small", "jit": True}
 PASSES = ("always_inliner", "instruction_combine", "simplify_cfg")
+# What a short loop carries is taken from the stack into registers.
+LOOP_PASSES = (PASSES[0], "sroa", *PASSES[1:], "dead_store_elimination")
 NOTHING: Mapping[str, int] = {}
 _numbers = count()
 
@@ -63,7 +66,7 @@ def optimised(text: str) -> Any:
         target_machine(), llvm.create_pipeline_tuning_options(speed_level=1)
     )
     passes = llvm.create_new_module_pass_manager()
-    for name in PASSES:
+    for name in LOOP_PASSES if f"){INLINE}\n" in text else PASSES:
         getattr(passes, f"add_{name}_pass")()
     passes.run(module, builder)
     return module
@@ -82,7 +85,7 @@ def _made_with() -> tuple[str, ...]:
         target_machine().triple,
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
-        repr((TARGET, PASSES)),
+        repr((TARGET, PASSES, LOOP_PASSES)),
     )
 
 

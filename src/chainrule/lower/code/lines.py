@@ -25,6 +25,9 @@ def constant_text(number: Any, kind: str) -> str:
     return "0x" + struct.pack(">d", float(number)).hex().upper()
 
 
+INLINE = " alwaysinline"  # at a call
+
+
 class Code:
     """Lines of one function in the making: fresh names, types, and what the module must declare.
 
@@ -42,6 +45,7 @@ class Code:
         self.block = "entry"  # the one that is being written
         self.labels = 0
         self.name = ""  # of the step
+        self.inlined = False  # a step of a short loop
 
     def fresh(self) -> str:
         self.count += 1
@@ -154,7 +158,8 @@ class Code:
         """
         step = Code()
         given = [*(f"ptr {o}" for o in self.operands), "i64 %row", "i64 %chunk"]
-        step.lines = [*self.outside, f"  call void @{body}({', '.join(given)})"]
+        how = INLINE if self.inlined and not quickly else ""
+        step.lines = [*self.outside, f"  call void @{body}({', '.join(given)}){how}"]
         step.as_function(self.name, STEP, "noinline optnone nounwind" if quickly else "nounwind")
         return step.lines
 

@@ -3,7 +3,8 @@
 The table of an iteration is like that of a program: its memory, its inputs, its outputs, its
 constants.  What is fixed stays where it is, rows and stacks move on, and what is carried is written
 to two places in turn, so that nothing is written over while it is read; in the last iteration to
-where the result belongs.
+where the result belongs.  Few numbers, be they carried or of an iteration itself, lie on the stack,
+from where LLVM takes them into registers.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from __future__ import annotations
 from itertools import accumulate
 
 from chainrule.lower.code.lanes import Frame
-from chainrule.lower.code.lines import Code
+from chainrule.lower.code.lines import INLINE, Code
 from chainrule.lower.plan.fuse import Looped
 from chainrule.lower.plan.memory import ALIGNMENT, Memory, rounded
 from chainrule.lower.values.value import Value
+
+MAX_CARRY_BYTES = 64  # of a carried value that is copied from iteration to iteration
+MAX_ROOM_BYTES = 2048  # of an iteration whose own memory lies on the stack
 
 
 def room_bytes(step: Looped, memory: Memory) -> int:
@@ -70,22 +74,35 @@ class _Writer:
         first_output = 1 + len(memory.inputs)
         first_constant = first_output + len(memory.outputs)
         self.table = code.buffer(first_constant + len(constants), "ptr")
-        self._aim(0, room)
+        starts = _places(self.step, memory)
+        self._aim(0, code.buffer(starts[0], "i8") if starts[0] <= MAX_ROOM_BYTES else room)
         for k in range(body.fixed):
             self._aim(1 + k, self.given[k])
         for k, constant in enumerate(constants):
             self._aim(first_constant + k, constant)
-        starts = _places(self.step, memory)
         self.second = [self._on(room, start) for start in starts[: body.carried]]
         count = len(body.graph.outputs)
-        self.truths = [self._on(room, start) for start in starts[body.carried : -1]]
+        self.truths = [code.buffer(1, "i8") for _ in self.results[count:]]
         for k, truth in enumerate(self.truths):
             self._aim(first_output + count + k, truth)
         inits = self.given[body.fixed : body.fixed + body.carried]
-        carried = [*(("ptr", init) for init in inits), *(("i8", "0") for _ in self.truths)]
+        small = [k for k in range(body.carried) if self._nbytes(k) <= MAX_CARRY_BYTES]
+        self.copied = {k: self._slots(k, first_output + k, inits[k]) for k in small}
+        self.large = [k for k in range(body.carried) if k not in self.copied]
+        carried = [*(("ptr", inits[k]) for k in self.large), *(("i8", "0") for _ in self.truths)]
         found = code.loop("0", str(body.count), carried, self._iteration)
-        for truth, result in zip(found[body.carried :], self.results[count:], strict=True):
+        for k, (read, _) in self.copied.items():
+            code.copy(self.results[k], read, self._nbytes(k))
+        for truth, result in zip(found[len(self.large) :], self.results[count:], strict=True):
             code.line(f"store i8 {truth}, ptr {result}")
+
+    def _slots(self, k: int, output: int, init: str) -> tuple[str, str]:
+        """Where an iteration reads what is carried, and where it writes it."""
+        read, written = (self.code.buffer(self._nbytes(k), "i8") for _ in range(2))
+        self._aim(1 + self.body.fixed + k, read)
+        self._aim(output, written)
+        self.code.copy(read, init, self._nbytes(k))
+        return read, written
 
     def _iteration(self, i: str, names: list[str]) -> list[str]:
         code, body = self.code, self.body
@@ -94,8 +111,8 @@ class _Writer:
         odd = code.put(f"trunc i64 {left} to i1")
         first_output = 1 + len(self.memory.inputs)
         written = []
-        for k in range(body.carried):
-            self._aim(1 + body.fixed + k, names[k])
+        for k, name in zip(self.large, names, strict=False):
+            self._aim(1 + body.fixed + k, name)
             into = f"select i1 {odd}, ptr {self.second[k]}, ptr {self.results[k]}"
             written.append(code.put(into))
             self._aim(first_output + k, written[-1])
@@ -106,9 +123,11 @@ class _Writer:
             self._aim(1 + k, self._row(self.given[k], read, self.memory.inputs[k].nbytes))
         for k in range(body.carried, len(body.graph.outputs)):
             self._aim(first_output + k, self._row(self.results[k], row, self._nbytes(k)))
-        code.line(f"call void @{self.name}.run(ptr {self.table})")
+        code.line(f"call void @{self.name}.run(ptr {self.table}){INLINE}")
+        for k, (read, made) in self.copied.items():
+            code.copy(read, made, self._nbytes(k))
         met = []
-        for before, truth in zip(names[body.carried :], self.truths, strict=True):
+        for before, truth in zip(names[len(self.large) :], self.truths, strict=True):
             met.append(code.put(f"or i8 {before}, {code.put(f'load i8, ptr {truth}')}"))
         return [*written, *met]
 
