@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import numpy as np
 
 import chainrule as cr
@@ -31,6 +33,12 @@ entry("diff/batch.py:Batch.of", "give None for what all lanes share",
 MANY = np.random.default_rng(0).normal(size=(200, 8))
 
 
+def doubled_every_second():
+    """A branch that a counter decides, and nothing that is read of an argument."""
+    calls = count()
+    return lambda x: 2 * x if next(calls) % 2 else np.sin(x)
+
+
 def signed(x):
     total = 0.0
     for v in x:
@@ -42,9 +50,13 @@ entry("diff/batch.py:Batch._alone", "np.where and NumPy's functions keep the lan
       lambda: cr.vmap(signed)(MANY),
       lambda: cr.vmap(lambda x: np.sum(np.where(x > 0, x, -2 * x)))(MANY),
       right=np.where(MANY > 0, MANY, -2 * MANY).sum(1))  # fmt: skip
-entry("diff/constants.py:refuse_what_varies", "draw random numbers before, for all lanes, and pass",
+entry("diff/constants.py:_refuse", "draw random numbers before, for all lanes, and pass",
       lambda: cr.vmap(lambda x: x * np.random.default_rng().normal())(X),
       lambda: cr.vmap(lambda x, noise: x * noise)(X, np.ones(3)), right=X)  # fmt: skip
+entry("diff/constants.py:_refuse_branch", "draw random numbers before, for all lanes, and pass",
+      lambda: cr.vmap(doubled_every_second())(X),
+      lambda: cr.vmap(lambda x, second: np.where(second, 2 * x, np.sin(x)))(X, np.ones(3, bool)),
+      right=2 * X)  # fmt: skip
 entry("diff/lane_axes.py:lanes_first", "lanes hold numbers; in_axes=None for what all",
       lambda: cr.vmap(lambda x, name: x * len(name))(X, "abc"),
       lambda: cr.vmap(lambda x, name: x * len(name), in_axes=(0, None))(X, "abc"),
