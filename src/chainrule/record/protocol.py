@@ -159,6 +159,16 @@ def lost_in_assignment(line: str) -> DetachError:
     )
 
 
+def lost_in_conversion(conversion: str, function: str, line: str) -> DetachError:
+    return DetachError(
+        f"{conversion}() of a Variable inside a {function} function would lose its gradient.\n"
+        f"  {line}\n"
+        "  write np.sin(x) for math.sin(x), chainrule.numpy.array(x, float) for float(x) and\n"
+        "  np.array(x, float); wrap a call of another library in a cr.Function; write\n"
+        "  cr.stop_gradient(x).value if the derivative is meant to be dropped."
+    )
+
+
 def with_keywords(
     variable: type[Variable],
     ufunc: np.ufunc,

@@ -102,7 +102,7 @@ def is_differentiated(node: Node) -> bool:
     return node.rule is None if tracing is None else bool(tracing.is_active(node))
 
 
-def may_be_differentiated(node: Node) -> bool:
+def may_flow(node: Node) -> bool:
     """As `is_differentiated`; in a trace inside of another it is not known what a transform around
     both differentiates."""
     tracing = current.get().tracing

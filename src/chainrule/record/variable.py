@@ -27,17 +27,12 @@ from chainrule.record.protocol import (
     array_function,
     array_ufunc,
     lost_in_assignment,
+    lost_in_conversion,
     ufunc_makers,
     ufunc_ops,
 )
 from chainrule.record.recorder import FOREIGN, as_operand, call, record, translated
-from chainrule.record.state import (
-    current,
-    is_constant,
-    may_be_differentiated,
-    user_frame,
-    user_line,
-)
+from chainrule.record.state import current, is_constant, may_flow, user_frame, user_line
 
 DOUBLE = np.dtype(np.float64)
 CACHE, SWAP = opmap["CACHE"], opmap["SWAP"]
@@ -358,19 +353,12 @@ class Variable:
         inside_numpy = frame.f_globals.get("__name__", "").startswith("numpy")
         if not (stores or inside_numpy or current.get().inside):
             return
-        if not may_be_differentiated(self.node):
+        if not may_flow(self.node):
             return
         line = line_at(*user_line()).shown()
         if stores:
             raise lost_in_assignment(line)
-        raise DetachError(
-            f"{conversion}() of a Variable inside a "
-            f"{'NumPy' if inside_numpy else 'differentiated'} function would lose its gradient.\n"
-            f"  {line}\n"
-            "  write np.sin(x) for math.sin(x), chainrule.numpy.array(x, float) for float(x) and\n"
-            "  np.array(x, float); wrap a call of another library in a cr.Function; write\n"
-            "  cr.stop_gradient(x).value if the derivative is meant to be dropped."
-        )
+        raise lost_in_conversion(conversion, "NumPy" if inside_numpy else "differentiated", line)
 
     def __repr__(self) -> str:
         self._note_text()

@@ -22,7 +22,7 @@ def slope(f, x=X):
 
 # ---- conversions ---------------------------------------------------------------------------------
 
-DETACHING = "record/variable.py:Variable._refuse_detaching"
+DETACHING = "record/protocol.py:lost_in_conversion"
 
 entry(
     DETACHING, "write np.sin(x) for math.sin(x)",
