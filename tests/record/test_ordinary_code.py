@@ -184,3 +184,44 @@ def test_snippet(snippet):
         numpy.testing.assert_allclose(
             slope, difference, rtol=2e-3 if step == 1e-3 else 1e-6, atol=1e-7
         )
+
+
+# ---- arrays made and written to in what is run many times ------------------------------------
+
+
+def filled(c):
+    y = cnp.zeros(2)
+    y[0] = c[1]
+    y[1] = c[0] * 2
+    return y
+
+
+def filled_like(c):
+    y = cnp.ones_like(c)
+    y[0] = c[1]
+    y *= c
+    return y
+
+
+@pytest.mark.parametrize("f", [filled, filled_like])
+def test_an_array_made_in_a_loop_s_body_or_in_lanes_is_written_to(f):
+    def ended(c):
+        return cnp.sum(cr.scan(lambda c, _: (f(c), None), c, None, length=3)[0] ** 2)
+
+    def plain(c):
+        for _ in range(3):
+            c = f(c)
+        return cnp.sum(c**2)
+
+    at = numpy.array([0.5, -1.5])
+    numpy.testing.assert_allclose(cr.grad(ended)(at), cr.grad(plain)(at))
+    numpy.testing.assert_allclose(cr.compile(cr.grad(ended))(at), cr.grad(plain)(at))
+    lanes = numpy.array([[1.0, 2.0], [-0.5, 3.0], [0.0, 1.0]])
+    numpy.testing.assert_allclose(cr.vmap(f)(lanes), [f(c) for c in lanes])
+    numpy.testing.assert_allclose(
+        cr.vmap(cr.jacobian(f))(lanes), [cr.jacobian(f)(c) for c in lanes]
+    )
+    numpy.testing.assert_allclose(
+        cr.grad(lambda c: cnp.sum(cr.vmap(f)(c) ** 2))(lanes),
+        [cr.grad(lambda c: cnp.sum(f(c) ** 2))(c) for c in lanes],
+    )

@@ -152,7 +152,7 @@ def assignable(value: np.ndarray, of: Any = None) -> Any:
     attrs = {"value": value}
     rule = rule_for(constant, ())
     node = Node(rule, (), (), attrs, value.shape, value.dtype, *user_line(), args)
-    return Variable(value, node)
+    return Variable(value, node if state.tracing is None else state.tracing.noted(node, value))
 
 
 def zeros(shape: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
