@@ -6,6 +6,7 @@ vmap: for every function, what the function gives lane by lane.
 from __future__ import annotations
 
 import itertools
+import math
 from functools import partial
 from typing import Any
 
@@ -488,3 +489,39 @@ def test_a_number_of_numpy_s_beside_a_tuple_in_the_code():
     x = np.arange(-8.0, 16.0).reshape(6, 2, 2)
     for _ in range(5):  # the first calls compare lanes, whatever their constants are
         np.testing.assert_allclose(cr.vmap(f)(x), [f(row) for row in x])
+
+
+def overflowing(x: Any) -> Any:
+    try:
+        with np.errstate(over="raise"):
+            return np.sum(np.exp(x * 200))
+    except FloatingPointError:
+        return np.sum(x)
+
+
+def test_errors_that_errstate_asks_for_are_branches() -> None:
+    assert_lanes(overflowing, np.concatenate([X, 10 * X]), compiled=False)
+    assert_lanes(cr.grad(overflowing), np.concatenate([X, 10 * X]), compiled=False)
+
+
+def test_the_sign_of_a_zero_that_is_read_counts() -> None:
+    assert_lanes(lambda t: math.copysign(1.0, t * 0.0) * 3 + t, np.array([1.0, -2.0, 0.0, -0.0]))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_numbers_of_what_is_not_differentiated_are_read(compiled: bool) -> None:
+    def loss(w: Any, x: Any, s: Any) -> Any:
+        z = np.sum(x @ w) * float(s) * int(np.floor(x[0] * 3 + 9))
+        return z * z if s > 1 else z
+
+    s = np.array([0.5, 2.0, 3.0, 0.5, 0.5, 3.0, 2.0])
+    assert_lanes(cr.grad(loss), W, X, s, in_axes=(None, 0, 0), compiled=compiled)
+    total = cr.grad(lambda w: np.sum(cr.vmap(loss, (None, 0, 0))(w, X, s)))(W)
+    alone = one_by_one(cr.grad(loss), (W, X, s), (None, 0, 0))
+    np.testing.assert_allclose(total, np.sum(alone, axis=0))
+    with pytest.raises(cr.DetachError):
+        cr.grad(lambda s: np.sum(cr.vmap(lambda a: float(a) * a)(s)))(s)
+    with pytest.raises(cr.DetachError):
+        cr.grad(lambda w: np.sum(cr.vmap(lambda a: float(w[0, 0] * 2) * a)(s)))(W)
+    with pytest.raises(cr.DetachError):
+        cr.vmap(lambda b: cr.grad(lambda a: float(a * b) * a)(b))(s)

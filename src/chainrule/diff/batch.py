@@ -13,10 +13,11 @@ import numpy as np
 from chainrule.core.batching import Lanes
 from chainrule.core.containers import Structure, flatten
 from chainrule.core.node import Leaf, Node, line_at
+from chainrule.diff import chance
 from chainrule.diff.constants import called, is_due, may_vary, refuse_what_varies
 from chainrule.diff.lane_axes import Axes, lanes_first, leaf_name, placed, spread_axes
 from chainrule.diff.lanes import Group, Replay, Values, value_of
-from chainrule.diff.merging import TOO_MANY, Apart, Branch, Merger, chosen, examples_of, refuse
+from chainrule.diff.merging import TOO_MANY, Apart, Merger, chosen, examples_of, refuse
 from chainrule.diff.pieces import Piece, combined, joined, same_structure
 from chainrule.errors import ArgumentError, ChainruleError, ShapeError
 from chainrule.record.lanes import LaneTrace, as_constant
@@ -166,9 +167,7 @@ class Batch:
         with nullcontext() if raising else np.errstate(all="ignore"):
             found = replay.run(group.parted)
         if len(replay.lanes) > 1 and self._compares(trace):
-            again = LaneTrace()
-            other = self._recorded(again, self._example(int(replay.lanes[-1])))[1]
-            refuse_what_varies(trace, again, (outputs, other))
+            self._refuse_what_varies(trace, outputs, int(replay.lanes[-1]), LaneTrace())
         line = "" if group.parted is None else str(line_at(*group.parted.line))
         report.groups.append((len(replay.lanes), line))
         return Piece(replay.lanes, found, structure), replay.left
@@ -194,8 +193,13 @@ class Batch:
             if len(merger.branches) < MAX_GROUPS and merger.branches[0].asked:
                 merger.add(example)
         merger.covered()
-        if not self.pure:
-            self._refuse_what_varies(merger.branches[0])
+        known = merger.branches[0]
+        taken = None if known.taken is None else value_of(known.taken)
+        lanes = np.flatnonzero(np.ones(self.count, bool) if taken is None else taken)
+        if len(lanes) > 1 and self._compares(known.trace):
+            self._refuse_what_varies(
+                known.trace, known.outputs, int(lanes[-1]), LaneTrace(pure=True)
+            )
         report.groups += [(self.count, "")] * len(merger.branches)
         first = merger.branches[0]
         assert first.structure is not None
@@ -204,14 +208,14 @@ class Batch:
             same_structure(first.structure, branch.structure, 0, k)
         return Piece(np.arange(self.count), chosen(merger.branches), first.structure)
 
-    def _refuse_what_varies(self, branch: Branch) -> None:
-        """Compare the constants of the first lane of a branch with those of another lane."""
-        taken = branch.taken
-        lanes = np.flatnonzero(np.ones(self.count, bool) if taken is None else value_of(taken))
-        if len(lanes) > 1 and self._compares(branch.trace):
-            again = LaneTrace(pure=True)
-            other = self._recorded(again, self._example(int(lanes[-1])))[1]
-            refuse_what_varies(branch.trace, again, (branch.outputs, other))
+    def _refuse_what_varies(
+        self, trace: LaneTrace, outputs: Sequence[Node], lane: int, again: LaneTrace
+    ) -> None:
+        """Compare what a lane takes from elsewhere with what another of its branch does."""
+        before = chance.states(self.f) if self.due else []
+        other = self._recorded(again, self._example(lane))[1]
+        refuse_what_varies(trace, again, (outputs, other))
+        chance.refuse_draws(before, chance.states(self.f) if self.due else [])
 
     def _compares(self, trace: LaneTrace) -> bool:
         return not self.pure and not trace.merges and (self.due or may_vary(trace, self.f))
@@ -231,7 +235,7 @@ class Batch:
         given = list(example)
         for place, (value, mapped) in enumerate(zip(example, self.mapped_leaves, strict=True)):
             if mapped:
-                made = trace.lane_input(value)
+                made = trace.lane_input(value, self.leaves[place])
                 inputs[place] = made.node
                 given[place] = Variable(made._value, made.node)  # f may assign to its own
             elif type(value) is np.ndarray and value.flags.writeable and not trace.holds(value):

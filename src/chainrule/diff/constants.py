@@ -24,6 +24,7 @@ from chainrule.ops.structure import constant
 from chainrule.record.lanes import LaneTrace, Read
 from chainrule.record.specialise import equal
 
+NUMBERS = (int, float, complex)
 _calls: WeakKeyDictionary[CodeType, int] = WeakKeyDictionary()
 
 
@@ -57,7 +58,7 @@ def refuse_what_varies(
     twins: dict[Node, Node] = dict(zip(one.leaves, other.leaves, strict=False))
     for mine, theirs in zip_longest(one.events, other.events):
         if isinstance(mine, Read) and isinstance(theirs, Read):
-            if not equal(mine.value, theirs.value):
+            if not mine.is_alike(theirs):
                 return  # rounding has decided a branch
         elif isinstance(mine, Node) and isinstance(theirs, Node) and mine.op is theirs.op:
             _refuse_operands(mine, theirs, one, other, twins)
@@ -138,6 +139,8 @@ def reachable(f: Callable[..., Any]) -> Iterator[Any]:
             yield from flatten(cell.cell_contents)[0]
         except ValueError:  # an empty cell
             continue
+    yield from (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values())
+    yield from getattr(getattr(f, "__self__", None), "__dict__", {}).values()
     for name in code.co_names:
         if name in scope:
             yield from flatten(scope[name])[0]
@@ -157,7 +160,9 @@ def may_vary(trace: LaneTrace, f: Callable[..., Any]) -> bool:
                 continue
             if isinstance(value, np.ndarray) and not value.flags.writeable:
                 continue
-            if not isinstance(value, np.ndarray) and value in literals:
+            if not isinstance(value, np.ndarray) and any(
+                type(c) in NUMBERS and c == value for c in literals
+            ):
                 continue
             if known is None:
                 known = {id(v) for v in reachable(f)}

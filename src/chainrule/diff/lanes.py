@@ -8,6 +8,7 @@ far, and become a group of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,7 @@ from chainrule.record.lanes import LaneTrace, Read, common
 from chainrule.record.recorder import record, translated
 from chainrule.record.variable import Variable
 
+NOTHING = nullcontext()
 Values = dict[Node, Any]  # `Lanes` where lanes differ
 
 
@@ -111,9 +113,11 @@ class Replay:
                 return self.apply(node.op, args, node.attrs)
             call = BatchCall(node.op, args, node.attrs, len(self.lanes), node.shape, self.apply)
             try:
-                value, one_by_one = batched(call)
+                with self._errors(node):
+                    value, one_by_one = batched(call)
             except Exception as error:  # whatever the op raises for some lanes
-                stays = np.array([_works(node, args, k) for k in range(len(self.lanes))])
+                with self._errors(node):
+                    stays = np.array([_works(node, args, k) for k in range(len(self.lanes))])
                 stays[0] = True  # it has been recorded
                 if stays.all():
                     raise _ours(error, node, args) from error
@@ -122,6 +126,11 @@ class Replay:
             if one_by_one:
                 self.looped.setdefault(node.op.name, node.line)
             return Lanes(value)
+
+    def _errors(self, node: Node) -> AbstractContextManager[Any]:
+        """Floating-point errors raise where np.errstate asked for it when the lane was recorded."""
+        settings = self.trace.raising.get(node)
+        return NOTHING if settings is None else np.errstate(**settings)
 
     def _operands(self, at: int, node: Node) -> list[Any]:
         return [self.known[a] if isinstance(a, Node) else a for a in node.args or ()]
@@ -152,6 +161,8 @@ class Replay:
         same = values == read.value
         if read.value.dtype.kind in "fc":
             same |= (values != values) & (read.value != read.value)
+        if read.reads_sign:
+            same &= np.signbit(values) == np.signbit(read.value)
         same = same.reshape(len(self.lanes), -1).all(axis=1)
         same[0] = True  # its own recording; lanes at once may round in another way
         if not same.all():

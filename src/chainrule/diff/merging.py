@@ -76,6 +76,8 @@ class Branch(Replay):
         same = np.equal(values, read.value)
         if read.value.dtype.kind in "fc" and np.isnan(read.value).any():
             same = same | (np.isnan(values) & np.isnan(read.value))
+        if read.reads_sign:
+            same = same & (np.signbit(values) == np.signbit(read.value))
         count = len(self.lanes)
         self.asked[at] = same if same.ndim == 1 else np.all(same.reshape((count, -1)), axis=1)
 

@@ -103,11 +103,10 @@ def is_differentiated(node: Node) -> bool:
 
 
 def may_flow(node: Node) -> bool:
-    """As `is_differentiated`; in a trace inside of another it is not known what a transform around
-    both differentiates."""
+    """As `is_differentiated`; in a trace inside of another, also what is differentiated around."""
     tracing = current.get().tracing
     if tracing is not None and tracing.nested and tracing.inside:
-        return node.dtype.kind in "fc"
+        return node.dtype.kind in "fc" and bool(tracing.carries(node))
     return is_differentiated(node)
 
 

@@ -103,6 +103,10 @@ class Trace:
         """Whether a node without parents is differentiated; any leaf may be."""
         return node.rule is None
 
+    def carries(self, node: Node) -> bool:
+        """Whether a transform inside or around this may differentiate through a node."""
+        return True
+
     def read(self, variable: Variable) -> None:
         """Python code has read this value: the graph is that of the path taken."""
 

@@ -30,6 +30,7 @@ entry("diff/batch.py:Batch.of", "give None for what all lanes share",
       lambda: cr.vmap(lambda a, b: a + np.sum(b), in_axes=(0, None))(X, X[:2]),
       right=X + 3.0)  # fmt: skip
 
+GENERATOR = np.random.default_rng(0)
 MANY = np.random.default_rng(0).normal(size=(200, 8))
 
 
@@ -57,6 +58,9 @@ entry("diff/constants.py:_refuse_branch", "draw random numbers before, for all l
       lambda: cr.vmap(doubled_every_second())(X),
       lambda: cr.vmap(lambda x, second: np.where(second, 2 * x, np.sin(x)))(X, np.ones(3, bool)),
       right=2 * X)  # fmt: skip
+entry("diff/chance.py:refuse_draws", "draw random numbers before, for all lanes, and pass",
+      lambda: cr.vmap(lambda x: x * GENERATOR.integers(1, 3))(X),
+      lambda: cr.vmap(lambda x, noise: x * noise)(X, np.ones(3)), right=X)  # fmt: skip
 entry("diff/lane_axes.py:lanes_first", "lanes hold numbers; in_axes=None for what all",
       lambda: cr.vmap(lambda x, name: x * len(name))(X, "abc"),
       lambda: cr.vmap(lambda x, name: x * len(name), in_axes=(0, None))(X, "abc"),
