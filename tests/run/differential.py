@@ -24,6 +24,7 @@ import numpy as np
 
 import chainrule as cr
 from chainrule.core.containers import flatten
+from chainrule.optimise import found, iterations, repeats, roll
 from tests.run.outcome import DIGITS, Outcome, compiled, difference, outcome, verdict
 from tests.run.programs.checker import scalarised
 from tests.run.random_source import Writer
@@ -186,6 +187,14 @@ def _sort(failure: Failure) -> tuple[str, str, bool]:
     return failure.kind, failure.what, failure.how.startswith("expected")
 
 
+def short_loops() -> None:
+    """From now on every repetition becomes a loop, be it of two iterations."""
+    for module in (repeats, iterations, found, roll):
+        for name, least in (("MIN_COUNT", 2), ("MIN_SAVED_NODES", 4)):
+            if hasattr(module, name):
+                setattr(module, name, least)
+
+
 def main() -> None:
     """Fuzz as the command line says; the status says whether something came out otherwise."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -195,7 +204,10 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--log", type=Path)
     parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--short-loops", action="store_true", help="compile all loops as loops")
     options = parser.parse_args()
+    if options.short_loops:
+        short_loops()
     numbers = range(options.first, options.first + options.programs)
     tally = fuzz(options.seed, numbers, options.seconds, not options.no_shrink)
     report = f"seed {options.seed}, programs from {options.first}\n{tally}\n"

@@ -5,7 +5,8 @@ import ast
 import numpy as np
 import pytest
 
-from tests.run.differential import failure_of, fuzz
+from chainrule.optimise import found, iterations, repeats, roll
+from tests.run.differential import failure_of, fuzz, short_loops
 from tests.run.random_source import Writer
 from tests.run.shrink import candidates, shrunk
 
@@ -36,6 +37,15 @@ def test_no_program_of_the_slice_comes_out_otherwise(first):
     assert tally.programs == 40
     assert sum(tally.refusals.values()) <= 2, str(tally)
     assert tally.machine_code >= 34, str(tally)
+
+
+def test_nor_where_every_repetition_is_a_loop(monkeypatch):
+    for module in (repeats, iterations, found, roll):
+        for name in ("MIN_COUNT", "MIN_SAVED_NODES"):
+            monkeypatch.setattr(module, name, getattr(module, name, 0), raising=False)
+    short_loops()
+    tally = fuzz(seed=77, numbers=range(290, 310), seconds=np.inf, shrink=False)
+    assert not tally.failures, str(tally)
 
 
 def test_programs_are_the_same_for_the_same_seed_and_have_every_feature():
