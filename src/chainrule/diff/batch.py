@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ from chainrule.diff.lane_axes import Axes, lanes_first, leaf_name, placed, sprea
 from chainrule.diff.lanes import Group, Replay, Values, value_of
 from chainrule.diff.merging import TOO_MANY, Apart, Merger, chosen, examples_of, refuse
 from chainrule.diff.pieces import Piece, combined, joined, same_structure
-from chainrule.errors import ArgumentError, ChainruleError, ShapeError
+from chainrule.errors import ArgumentError, ChainruleError, MutationError, ShapeError
 from chainrule.record.lanes import LaneTrace, as_constant
-from chainrule.record.state import current
+from chainrule.record.state import NOT_THE_USER, current
 from chainrule.record.variable import Variable
 
 MAX_GROUPS = 16  # of lanes that branch alike; the rest of them is called one by one
@@ -315,10 +316,27 @@ class in_lane:  # noqa: N801 - a `with` statement reads it as words
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, ValueError) and str(error).endswith("is read-only"):
+            raise MutationError(
+                f"lane {self.lane} of vmap: the function writes into an array that all lanes "
+                f"share, which only one of them would see.\n  {_raised_at(trace)}\n"
+                "  write into a copy, a.copy(), and return it."
+            ) from error
         if isinstance(error, ChainruleError) and error.args:
             error.args = (f"lane {self.lane} of vmap: {error.args[0]}", *error.args[1:])
         elif isinstance(error, Exception):
             error.add_note(f"in lane {self.lane} of vmap")
+
+
+def _raised_at(trace: TracebackType | None) -> str:
+    """The line of the user's that raised, called by whom it may."""
+    shown = ""
+    while trace is not None:
+        frame = trace.tb_frame
+        if not frame.f_globals.get("__name__", "").startswith(NOT_THE_USER):
+            shown = line_at(frame.f_code, trace.tb_lasti).shown()
+        trace = trace.tb_next
+    return shown
 
 
 def _of_lane(value: Any) -> Any:

@@ -72,6 +72,23 @@ entry("diff/lane_axes.py:placed", "give the axis where the lanes shall stand",
       lambda: cr.vmap(doubled, out_axes=None)(X), lambda: cr.vmap(doubled, out_axes=0)(X),
       right=2 * X)  # fmt: skip
 
+
+def into_the_table(copy):
+    """The first number of a shared table is replaced."""
+
+    def f(x, table):
+        table = table.copy() if copy else table
+        table[0] = 2.0
+        return np.sum(x * table)
+
+    return f
+
+
+entry("diff/batch.py:in_lane.__exit__", "write into a copy, a.copy(), and return it",
+      lambda: cr.vmap(into_the_table(copy=False), in_axes=(0, None))(M, np.ones(2)),
+      lambda: cr.vmap(into_the_table(copy=True), in_axes=(0, None))(M, np.ones(2)),
+      right=M @ [2.0, 1.0])  # fmt: skip
+
 SHARED = cr.variable(np.zeros(2))
 
 
