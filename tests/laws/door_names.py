@@ -67,6 +67,11 @@ ARRAYS_OWN = {
 }  # fmt: skip
 
 
+# Their third or fourth argument is `out`.  NumPy takes whatever it is for an array, unasked, and
+# reads its flags from where they would be, which may end the process.
+FILL_OUT = {"random", "standard_exponential", "standard_gamma", "standard_normal"}
+
+
 def _public(module: Any, prefix: str, left_out: str = "np") -> Names:
     """The callables of a module; its exceptions and modules are none of them."""
     found = {}
@@ -109,7 +114,12 @@ def _drawn() -> Names:
     """Random numbers, from one seed each time: what is left depends on the arguments alone."""
 
     def draw(name: str) -> Callable[..., Any]:
-        return lambda *args, **kwargs: getattr(np.random.default_rng(0), name)(*args, **kwargs)
+        def drawn(*args: Any, **kwargs: Any) -> Any:
+            if name in FILL_OUT and not all(isinstance(a, np.ndarray) for a in args[2:]):
+                raise TypeError("out must be an array")
+            return getattr(np.random.default_rng(0), name)(*args, **kwargs)
+
+        return drawn
 
     def draw_legacy(name: str) -> Callable[..., Any]:
         return lambda *args, **kwargs: getattr(np.random.RandomState(0), name)(*args, **kwargs)
