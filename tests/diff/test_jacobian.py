@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chainrule as cr
+from chainrule.diff import units
 from chainrule.diff.call import Call
 
 Pair = namedtuple("Pair", "a b")
@@ -216,3 +217,35 @@ def test_sparse_is_refused_clearly_until_it_exists():
     for transform in (cr.jacobian, cr.hessian):
         with pytest.raises(cr.ArgumentError, match=r"sparse .* not available"):
             transform(np.sin, sparse=True)
+
+
+def test_the_report_says_mode_and_chunk_of_the_last_call():
+    jacobian = cr.jacobian(lambda x: {"a": np.tanh(x), "b": np.sum(x)})
+    assert jacobian.report() == "not called yet"
+    jacobian(np.ones((2, 3)))
+    assert jacobian.report() == "forward mode, 6 columns at once"
+    rows = cr.jacobian(lambda x: (x * 2, np.sum(x)), mode="reverse", chunk=4)
+    rows(np.ones(10))
+    assert rows.report() == "reverse mode, 10 rows, 4 at a time\nreverse mode, 1 row at once"
+    few = cr.hessian(lambda x: np.sum(x**3))
+    few(np.ones(3))
+    assert few.report() == "forward mode, 3 columns, one at a time"
+    diagonal = cr.diag_hessian(lambda x: np.sum(x**3), chunk=2)
+    diagonal(np.ones(5))
+    assert diagonal.report() == "forward mode, 5 columns, 2 at a time"
+
+
+def test_the_chunk_is_bounded_by_memory(monkeypatch):
+    monkeypatch.setattr(units, "CHUNK_BYTES", 8 * 20)
+    monkeypatch.setattr(units, "MEMORY_BYTES", 8 * 50)
+    found = {}
+    for n in (5, 10, 30, 60):
+        jacobian = cr.jacobian(np.tanh)
+        jacobian(np.ones(n))
+        found[n] = jacobian.report().rpartition(",")[2]
+    assert found == {
+        5: " 5 rows at once",
+        10: " 5 at a time",
+        30: " one at a time",
+        60: " one at a time",
+    }

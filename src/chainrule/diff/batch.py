@@ -48,9 +48,11 @@ class BatchReport:
             ]
         if self.alone:
             lines.append(f"  {self.alone:,} lanes called one by one")
-        for name, line in self.looped.items():
-            lines.append(f"  {name} works lane by lane ({line})")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.loops()])
+
+    def loops(self) -> list[str]:
+        """Of every op that works lane by lane, a line that says so."""
+        return [f"  {name} works lane by lane ({line})" for name, line in self.looped.items()]
 
 
 @dataclass
@@ -347,9 +349,9 @@ def _of_lane(value: Any) -> Any:
     return value[None] if isinstance(value, Variable) else np.asarray(value)[None]
 
 
-def sweep(f: Callable[[Any], Any], units: Any, chunk: int | None) -> Any:
+def sweep(f: Callable[[Any], Any], units: Any, chunk: int | None, report: BatchReport) -> Any:
     """f of each row of `units`, for an f of ours, which changes nothing."""
-    return Batch(f, [units], [True], _ONE, len(units), pure=True).mapped(0, chunk, BatchReport())
+    return Batch(f, [units], [True], _ONE, len(units), pure=True).mapped(0, chunk, report)
 
 
 _ONE = flatten(((0,), {}))[1]  # of a call with one argument

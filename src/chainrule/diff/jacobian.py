@@ -11,11 +11,33 @@ import numpy as np
 from chainrule.diff.call import Call, positions
 from chainrule.diff.gradient import ArgNums, _as_tuples, grad, jvp
 from chainrule.diff.reverse import own
-from chainrule.diff.units import Blocks, by_columns, by_rows, diagonal_of, forward_is_cheaper
+from chainrule.diff.units import (
+    Blocks,
+    SweepReport,
+    by_columns,
+    by_rows,
+    diagonal_of,
+    forward_is_cheaper,
+)
 from chainrule.diff.vmap import vmap
 from chainrule.errors import ArgumentError, DerivativeError, ShapeError
 
 MODES = ("auto", "reverse", "forward")
+
+
+class Reporting:
+    """What the last call of a function did, for its `report`."""
+
+    def __init__(self) -> None:
+        self.last = SweepReport()
+
+    def anew(self) -> SweepReport:
+        self.last = SweepReport()
+        return self.last
+
+    def text(self) -> str:
+        """How the last call went: mode, rows or columns at a time, ops that work lane by lane."""
+        return str(self.last)
 
 
 def jacobian(
@@ -31,7 +53,8 @@ def jacobian(
 
     Containers nest: the structure of the output, and in each place that of the argument.  All rows
     (or columns) are computed in one sweep, `chunk` of them at a time.  Mode "auto" pulls rows back
-    or pushes columns forward, whichever touches fewer numbers.
+    or pushes columns forward, whichever touches fewer numbers.  `.report()` of the result says what
+    the last call did.
 
     >>> cr.jacobian(lambda x: x**2)(np.array([1.0, 2.0, 3.0]))
     array([[2., 0., 0.],
@@ -44,6 +67,7 @@ def jacobian(
     def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
         return both(*args, **kwargs)[1]
 
+    jacobian_of_f.report = both.report  # type: ignore[attr-defined]
     return jacobian_of_f
 
 
@@ -62,16 +86,23 @@ def value_and_jacobian(
     if sparse:
         raise ArgumentError("sparse Jacobians are not available yet; leave sparse=False")
 
+    reporting = Reporting()
+
     @wraps(f)
     def value_and_jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
+        report = reporting.anew()
         call = Call(f, args, kwargs, positions(argnums, len(args)))
         call.set_output(call.result)
         _refuse_complex(call, holomorphic)
         forward = mode == "forward" or (mode == "auto" and forward_is_cheaper(call))
-        blocks = by_columns(call, chunk) if forward else by_rows(call, chunk, holomorphic)
+        if forward:
+            blocks = by_columns(call, chunk, report)
+        else:
+            blocks = by_rows(call, chunk, holomorphic, report)
         value = call.output_structure.unflatten([call.plain(o) for o in call.outputs])
         return value, _nested(call, blocks, isinstance(argnums, (int, np.integer)))
 
+    value_and_jacobian_of_f.report = reporting.text  # type: ignore[attr-defined]
     return value_and_jacobian_of_f
 
 
@@ -97,8 +128,11 @@ def diag_jacobian(f: Callable[..., Any], argnum: int = 0, chunk: int | None = No
     array([7., 8., 9.])
     """
 
+    reporting = Reporting()
+
     @wraps(f)
     def diagonal(*args: Any, **kwargs: Any) -> Any:
+        report = reporting.anew()
         call = Call(f, args, kwargs, positions(argnum, len(args)))
         call.set_output(call.result)
         _refuse_complex(call, False)
@@ -108,8 +142,9 @@ def diag_jacobian(f: Callable[..., Any], argnum: int = 0, chunk: int | None = No
                 "diag_jacobian needs one array that f turns into one of the same shape; its "
                 f"shapes are {', '.join(map(str, shapes))}"
             )
-        return own(diagonal_of(call, chunk))
+        return own(diagonal_of(call, chunk, report))
 
+    diagonal.report = reporting.text  # type: ignore[attr-defined]
     return diagonal
 
 
