@@ -15,6 +15,16 @@ def _rows(x, y):
     return a + cr.OPS["embed"](y, template=(0,), shape=(2, 6))
 
 
+def _slab(x):
+    return cr.OPS["embed"](x, template=(slice(0, 6),), shape=(12,))
+
+
+def _lanes_of_slabs(x, y):
+    a = cr.OPS["embed"](x[None] * y[:, None], template=(slice(None), slice(0, 6)), shape=(6, 8))
+    b = cr.OPS["embed"](y[None] * x[:, None], template=(slice(None), slice(1, 7)), shape=(6, 8))
+    return np.where(np.arange(8) < 7, a + b, 0.0)
+
+
 def _twice(x):
     return x + x
 
@@ -109,6 +119,11 @@ EXAMPLES = {
             (0, 2, 1),
         ),
     ],
+    "zero already": [
+        lambda x, y: np.where(np.arange(12) < 6, _slab(x), 0.0) * 2,
+        lambda x, y: np.where(np.arange(12) < 9, np.where(np.arange(12) < 6, _slab(x), 0.0), 0.0),
+        _lanes_of_slabs,
+    ],
     "joined": [_pieces, _rows, lambda x, y: _pieces(y, x) * 2],
     "two factors": [
         lambda x, y: x * 0.3 * 0.7,
@@ -151,6 +166,8 @@ NEAR_MISSES = {
     "of another array": lambda x, y: np.logical_and(x == 0.0, np.isinf(y)),
     "reshaped in another order": lambda x, y: x.reshape((2, 3), order="F").reshape(6),
     "a wider type": lambda x, y: (x.astype(np.complex128) * 1).real,
+    "a mask within the slab": lambda x, y: np.where(np.arange(12) < 5, _slab(x), 0.0),
+    "a number where the mask is not": lambda x, y: np.where(np.arange(12) < 6, _slab(x), 2.0),
     "one of the two pieces": lambda x, y: (
         cr.OPS["embed"](x, template=(slice(0, 6),), shape=(13,))
         + cr.OPS["embed"](y, template=(slice(6, 12),), shape=(13,))

@@ -1,11 +1,13 @@
-"""Sums of arrays that are zero but for a slab: where the slabs fill an axis, they are joined."""
+"""Arrays that are zero but for a slab: slabs that fill an axis are joined, none is masked twice."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from chainrule.core.node import Node
-from chainrule.optimise.algebra import Found
+from chainrule.optimise.algebra import Found, fits, is_number
 from chainrule.optimise.rewrite import Rewrite, Sweep
 
 MAX_SLABS = 16  # slabs, so that a sum of ever more terms is not looked through again and again
@@ -81,7 +83,30 @@ def _joined(sweep: Sweep, node: Node) -> Found:
     return sweep.made("concatenate", parts, node, {"axis": axis})
 
 
+def _zero_already(sweep: Sweep, node: Node) -> Found:
+    """A mask of structural zeros over slabs among zeros: it is true in every slab."""
+    condition, x, zero = node.args
+    mask = sweep.constants.get(condition) if isinstance(condition, Node) else condition
+    if mask is None or not fits(x, node) or not is_number(sweep.number(zero), 0.0):
+        return None
+    slabs = _slabs(x)
+    if not slabs:
+        return None
+    whole = np.broadcast_to(mask, node.shape)
+    for slab in slabs:
+        if not whole[(slice(None),) * slab.axis + (slice(slab.start, slab.stop),)].all():
+            return None
+    return x
+
+
 PIECES = (
+    Rewrite(
+        "zero already",
+        "where(c, embed(x), 0) = embed(x), where c is true in the slab",
+        ("where",),
+        ("embed", "add"),
+        _zero_already,
+    ),
     Rewrite(
         "joined",
         "embed(x) + embed(y) = concatenate(x + 0, y + 0), where they fill an axis",
