@@ -214,3 +214,16 @@ def test_a_product_over_no_axes_takes_a_python_number() -> None:
     x = np.arange(3.0)
     np.testing.assert_array_equal(cr.grad(lambda x: np.sum(np.tensordot(x, 2.0, 0)))(x), 2.0)
     np.testing.assert_array_equal(cr.grad(lambda x: np.sum(np.tensordot(2.0, x, 0)))(x), 2.0)
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("outer", ["sum", "prod", "max"])
+@pytest.mark.parametrize("inner", ["sum", "prod", "max"])
+def test_a_reduced_number_is_reduced_again(inner: str, outer: str, axis: int) -> None:
+    """The adjoint of the outer reduction is an array without axes, not a scalar."""
+
+    def f(x: Any) -> Any:
+        return np.sum(getattr(np, outer)(getattr(np, inner)(x * x, axis=axis), axis=axis))
+
+    for g in (cr.grad(f), cr.compile(cr.grad(f)), cr.grad(lambda x: cr.grad(f)(x) * x / 2)):
+        assert g(2.0) == 4.0

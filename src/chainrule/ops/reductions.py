@@ -93,6 +93,8 @@ def spread(g: Any, x_spec: Any, axis: Axis, keepdims: bool) -> Any:
     shape = x_spec.shape
     if axis is None and isinstance(g, np.generic):
         return np.ndarray(shape, g.dtype, g.tobytes(), 0, (0,) * len(shape))
+    if not shape:  # of a number, which NumPy sums along axis 0 and -1 too
+        return g
     if type(axis) is int and not keepdims and type(g) is np.ndarray and g.flags.c_contiguous:
         strides = list(g.strides)
         strides.insert(axis if axis >= 0 else axis + len(shape), 0)

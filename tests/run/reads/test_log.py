@@ -714,3 +714,32 @@ def test_a_metaclass_and_operators_of_the_users_are_watched():
         assert outside.changed() is None
         factor = 2.0
         assert outside.changed() == "the closure variable `factor`"
+
+
+def test_what_a_class_has_is_bound_once_however_often_it_is_read():
+    class Settings:
+        rate = 2.0
+
+    def f(x):
+        for _ in range(50):
+            x = x * Settings.rate
+        return x
+
+    outside = watch(f)
+    assert len(outside) < 10
+    Settings.rate = 3.0
+    assert outside.changed() == "attribute `rate` of `Settings`"
+
+
+def test_a_class_that_gets_a_special_method():
+    class Thing:
+        pass
+
+    thing = Thing()
+    outside = watch(lambda x: x * 2.0 if thing else x)
+    Thing.unrelated = 1.0
+    assert outside.changed() == "the attributes of `Thing`"
+    del Thing.unrelated
+    assert outside.changed() is None
+    Thing.__bool__ = lambda self: False
+    assert outside.changed() == "the attributes of `Thing`"

@@ -20,6 +20,7 @@ from chainrule.run.bindings import (
     method,
     quietly,
     read,
+    size,
     unbound,
     value_of,
 )
@@ -30,7 +31,7 @@ from chainrule.run.reads.lookup import (
     ended_parts_of,
     found_in,
     is_computed,
-    is_own,
+    is_special,
     is_transparent,
     is_written_in_python,
     isa,
@@ -73,11 +74,18 @@ class Attributes(Log):
         elif issubclass(cls, type):
             self.class_attribute(owner, name)
         elif id(owner) in self.outside:
+            self.looked_into(cls)
             self.instance_attribute(frame, owner, name)
-        else:  # an object made inside: its class was there before
-            base, raw = found_in(cls, name)
-            if base is not None and not is_own(owner, name):
-                self.class_item(cls, name, base, raw)
+        else:
+            self.attribute_inside(owner, name)
+
+    def attribute_inside(self, owner: Any, name: str) -> None:
+        """Of an object made inside: its class was there before, and may have a property."""
+        cls = type(owner)
+        self.looked_into(cls)
+        base, raw = found_in(cls, name)
+        if base is not None:
+            self.class_item(cls, name, base, raw)
 
     # ---- modules and classes ---------------------------------------------------------------------
 
@@ -96,42 +104,58 @@ class Attributes(Log):
         if name == "__dict__":
             self.namespace(cls)
             return
-        for owner in (cls, type(cls)):
+        self.looked_into(type(cls))
+        for owner in (cls, type(cls)):  # a property of the metaclass would come before the class
             base, raw = found_in(owner, name)
-            if base is not None:
-                self.class_item(owner, name, base, raw)
-                return
-        for owner in bases_of(cls):
-            self.absent_from(owner, name)
+            self.class_item(owner, name, base, raw)
 
     def absent_from(self, cls: type, name: str) -> None:
         if origin_of_class(cls) is not Origin.SEALED:
             words = f"attribute `{name}` of `{name_of(cls)}`"
-            self.bind(unbound, own_names(cls), name, ABSENT, words, (id(cls), name))
+            self.bind(unbound, self.names_in(cls), name, ABSENT, words)
 
-    def class_item(self, cls: type, name: str, base: type, raw: Any) -> None:
-        """In the class that has it; and none that is asked before may get it."""
+    def class_item(self, cls: type, name: str, base: type | None, raw: Any) -> None:
+        """In the class that has it, if one does; and none that is asked before may get it."""
         for owner in bases_of(cls):
             if owner is base:
                 break
             self.absent_from(owner, name)
-        if origin_of_class(base) is not Origin.SEALED:
+        if base is not None and origin_of_class(base) is not Origin.SEALED:
             words = f"attribute `{name}` of `{name_of(base)}`"
-            self.bind(item, own_names(base), name, raw, words, (id(base), name))
+            self.bind(item, self.names_in(base), name, raw, words)
         if isa(raw, (staticmethod, classmethod)):
             self.mark(raw.__func__)
 
     def namespace(self, cls: type) -> None:
         """All attributes of a class are read, as a mapping."""
-        names, words = own_names(cls), f"an attribute of `{name_of(cls)}`"
+        names, words = self.names_in(cls), f"an attribute of `{name_of(cls)}`"
         parts = (*parts_of(names), ABSENT)
-        self.bind(contents, names, ended_parts_of, parts, words, ("namespace", id(cls)))
+        self.bind(contents, names, ended_parts_of, parts, words, "namespace")
+
+    def looked_into(self, cls: type) -> None:
+        """The interpreter asks a class for what no code names: special methods and properties.
+
+        One that is run is seen to run, under the name of its code; here are the others, and that
+        the class gets no further ones.
+        """
+        if id(cls) in self.known_classes:
+            return
+        self.known_classes[id(cls)] = cls
+        for base in (*bases_of(cls), *bases_of(type(cls))):
+            if origin_of_class(base) is Origin.USER:
+                names, words = self.names_in(base), f"the attributes of `{name_of(base)}`"
+                self.bind(size, names, None, len(names), words)
+                for name in filter(is_special, list(names)):
+                    raw = names[name]
+                    if not isa(raw, FunctionType) or raw.__code__.co_name != name:
+                        self.class_item(base, name, base, raw)
 
     def specials(self, cls: type) -> None:
-        """The special methods of a class, which are called without being named."""
-        if cls in self.known_classes or origin_of_class(cls) is Origin.SEALED:
+        """The special methods of a class whose objects are handed to code that is not watched."""
+        self.looked_into(cls)
+        if id(cls) in self.handed_classes or origin_of_class(cls) is Origin.SEALED:
             return
-        self.known_classes.add(cls)
+        self.handed_classes[id(cls)] = cls
         for base in bases_of(cls):
             if origin_of_class(base) is not Origin.SEALED:
                 for name, raw in list(own_names(base).items()):

@@ -168,6 +168,7 @@ def class_call(reads: Reads, frame: FrameType, f: type, args: list[Any]) -> None
     what = _unrepeatable(f, args)
     if what:
         reads.stop(frame, what)
+    reads.looked_into(f)
     origin, module = origin_of_class(f), str(named_module_of(f))
     top = module.partition(".")[0]
     if origin is Origin.USER or (origin is Origin.STANDARD and is_made_by_python(f)):

@@ -205,8 +205,10 @@ class Reads(Attributes):
         """An operand of an operation that is recorded: an array may be an input of the graph."""
         if isa(value, np.ndarray):
             self.beside[id(value)] = value
-        elif type(value) is not Variable and id(value) in self.outside:
-            self.whole(value)
+        elif type(value) is not Variable:
+            self.looked_into(type(value))
+            if id(value) in self.outside:
+                self.whole(value)
 
 
 def _unseen(parts: Iterable[Any], seen: set[int]) -> list[Any]:

@@ -222,6 +222,7 @@ def _contains(reads: Reads, i: Instruction, code: CodeType) -> Handler:
         owner = slots[top]
         if id(type(owner)) in NOTHING_INSIDE:
             return
+        reads.looked_into(type(slots[top - 1]))
         plain = isa(owner, dict) and id(owner) in reads.outside
         if plain and id(type(slots[top - 1])) in NOTHING_INSIDE:
             if type(slots[top - 1]) is not Variable:
@@ -311,6 +312,7 @@ def _store_attribute(reads: Reads, i: Instruction, code: CodeType) -> Handler:
         changed = reads.holds(owner) if isa(owner, np.ndarray) else id(owner) in reads.outside
         if changed and type(owner) is not Variable:
             reads.stop(frame, f"assigns to `{i.argument}` of a {type(owner).__name__} from outside")
+        reads.attribute_inside(owner, i.argument)
 
     return before
 
@@ -370,6 +372,7 @@ def _with(reads: Reads, i: Instruction, code: CodeType) -> Handler:
     def before(frame: FrameType, slots: Slots) -> None:
         manager = slots[i.top]
         cls = type(manager)
+        reads.looked_into(cls)
         if isa(manager, np.errstate):
             reads.stop_if_raising(frame, manager)
         python = type(found_in(cls, "__enter__")[1]) is FunctionType

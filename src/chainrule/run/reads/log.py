@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from operator import attrgetter
 from types import FrameType, FunctionType
@@ -24,7 +24,7 @@ from chainrule.run.bindings import (
     value_of,
 )
 from chainrule.run.reads.lookup import NOTHING_INSIDE, error_state, isa, wrapped_in
-from chainrule.run.reads.origin import is_users, watched
+from chainrule.run.reads.origin import is_users, own_names, watched
 
 RAISING = {"raise", "call"}  # what NumPy may be asked to do where it computes no number
 
@@ -51,7 +51,10 @@ class Log:
         self.outside: dict[int, Any] = {}
         self.own_cells: dict[int, Any] = {}  # made by this call
         self.beside: dict[int, np.ndarray] = {}  # arrays passed to NumPy together with Variables
-        self.known_classes: set[type] = set()
+        # By id: a metaclass may have an equality and a hash of the user's.
+        self.known_classes: dict[int, type] = {}
+        self.handed_classes: dict[int, type] = {}
+        self.class_names: dict[int, tuple[type, Mapping[str, Any]]] = {}
         self.gave_up: Stop | None = None
         for root in roots:
             self.mark(root)
@@ -87,6 +90,11 @@ class Log:
         if name not in self.bindings and not self.probe:
             self.bindings[name] = Binding(how, owner, key, value, words)
         self.mark(value)
+
+    def names_in(self, cls: type) -> Mapping[str, Any]:
+        """The attributes of a class itself: one view of them, whatever is read of it."""
+        _, names = self.class_names.setdefault(id(cls), (cls, own_names(cls)))
+        return names
 
     def stop(self, frame: FrameType | None, what: str, passing: bool = False) -> None:
         """This instruction has an effect, or reads what cannot be watched: leave the call.

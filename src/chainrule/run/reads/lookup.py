@@ -52,6 +52,12 @@ CHANGING = frozenset(
      "__setitem__", "__delitem__", "__setattr__", "__delattr__", "__iadd__", "__ior__", "__imul__",
      "fromlist", "release", "cast", "subtract", "send", "throw", "close", "__next__")
 )  # fmt: skip
+# Attributes of a class that no operation looks for.
+DESCRIBING = frozenset(
+    ("__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__",
+     "__slots__", "__firstlineno__", "__static_attributes__", "__orig_bases__", "__parameters__",
+     "__abstractmethods__", "__dataclass_fields__", "__dataclass_params__", "__type_params__")
+)  # fmt: skip
 PURE_MODULES = frozenset(
     ("math", "cmath", "_operator", "itertools", "_functools", "_collections", "_struct", "_bisect",
      "_heapq", "_abc", "_sre", "_json", "_weakref", "_statistics", "_datetime", "binascii", "zlib",
@@ -76,6 +82,11 @@ def isa(value: Any, kinds: Any) -> bool:
 def is_pure(module: str, name: str) -> bool:
     """Whether a function written in C depends on nothing but its arguments."""
     return (module == "builtins" and name not in IMPURE) or module in PURE_MODULES
+
+
+def is_special(name: Any) -> bool:
+    """Whether the interpreter may look for this attribute of a class on its own."""
+    return isa(name, str) and name[:2] == name[-2:] == "__" and name not in DESCRIBING
 
 
 def named(cls: type) -> tuple[str, str]:
