@@ -185,3 +185,18 @@ def entering_and_leaving():
             return x * factor
 
     return f, change
+
+
+@kind(grad=True)
+def bases_of_what_is_made_inside():
+    bases = [type("Base", (Made,), {"go": lambda self, v=v: self.a * v}) for v in V]
+    cls = type("Cls", (bases[0],), {})
+    return lambda x: cls(x).go(), lambda n: setattr(cls, "__bases__", (bases[n],))
+
+
+@kind
+def bases_of_a_metaclass():
+    metas = [type("Meta", (type,), {"gamma": v}) for v in V]
+    meta = type("Lowest", (metas[0],), {})
+    cls = meta("Cls", (), {})
+    return lambda x: x * cls.gamma, lambda n: setattr(meta, "__bases__", (metas[n],))

@@ -141,6 +141,9 @@ class Attributes(Log):
         if id(cls) in self.known_classes:
             return
         self.known_classes[id(cls)] = cls
+        if origin_of_class(cls) is Origin.USER and len(bases_of(cls)) > 2:  # its own, and object
+            words = f"the base classes of `{name_of(cls)}`"
+            self.bind(read, cls, bases_of, bases_of(cls), words, "bases")
         for base in (*bases_of(cls), *bases_of(type(cls))):
             if origin_of_class(base) is Origin.USER:
                 names, words = self.names_in(base), f"the attributes of `{name_of(base)}`"
