@@ -284,3 +284,15 @@ def test_a_cut_node_has_its_own_adjoint():
     assert [run.status("x"), run.status(floor)] == ["structural zero", "value"]
     assert run.contribution(doubled, graph.outputs[0]) == 3.0
     np.testing.assert_array_equal(run.local_jacobian(floor, doubled), [[2.0]])
+
+
+def test_the_numbers_of_a_run_are_read_of_what_it_is_given():
+    """A compiled function that runs a graph on its own values gives no first answer for ever."""
+
+    def f(x):
+        run = cr.trace(lambda v: np.sum(v**2), x).forward(x)
+        return np.sum(x) * float(run.outputs)
+
+    fast = cr.compile(f)
+    for x in (np.ones(2), np.array([2.0, -3.0]), np.ones(2)):
+        assert fast(x) == f(x)

@@ -11,6 +11,7 @@ import contextlib
 import io
 import itertools
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ POINTS = [
     np.array([-3.3, 0.0, nan, 1.0]),
     np.array([2.0, 4.0, 5.0, 3.0]),  # where nothing is out of the ordinary
 ]
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 LONGEST = 12  # of what is taken from an iterator
 
 
@@ -137,7 +139,7 @@ def seen(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Variable):
         return "Variable", *Spec.of(value)
     if depth > 5 or value is None or isinstance(value, (type, str, bytes, int, float, complex)):
-        return repr(value)
+        return ADDRESS.sub("", repr(value))
     if isinstance(value, np.ndarray) and value.dtype != object:
         with np.errstate(all="ignore"):
             return "array", value.shape, str(value.dtype), repr(np.asarray(value).tolist())

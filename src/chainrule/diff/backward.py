@@ -58,7 +58,7 @@ def seed_for(y: Variable, seed: Any) -> Any:
                 "  of which combination of its elements? y.sum().backward() takes their sum."
             )
         return y.dtype.type(1)
-    seed = np.asarray(getattr(seed, "_value", seed), y.dtype)
+    seed = np.asarray(seed.value if isinstance(seed, Variable) else seed, y.dtype)
     if seed.shape != y.shape:
         raise ShapeError(f"the seed has shape {seed.shape}, the value {y.shape}")
     return seed[()]

@@ -25,6 +25,7 @@ from chainrule.errors import (
     ShapeError,
 )
 from chainrule.record.trace import Trace, becomes_leaf
+from chainrule.record.variable import Variable
 
 
 def forward_run(graph: Graph, *values: Any) -> Run:
@@ -71,7 +72,7 @@ def _leaf_values(graph: Graph, values: Sequence[Any]) -> list[Any]:
         raise ArgumentError(f"{graph.name} has {len(graph.leaves)} leaves, got {len(flat)} values")
     arrays = []
     for leaf, value in zip(graph.leaves, flat, strict=True):
-        array = np.array(getattr(value, "_value", value))
+        array = np.array(value.value if isinstance(value, Variable) else value)
         if array.dtype.kind in "iub" and leaf.dtype.kind in "fc":
             array = array.astype(leaf.dtype)
         if array.dtype.kind == "c" and leaf.dtype.kind == "f":

@@ -14,6 +14,7 @@ from chainrule.core.masked import Masked, unmasked
 from chainrule.core.node import Node
 from chainrule.errors import ArgumentError, OutOfRangeError, ShapeError
 from chainrule.explain.size import norm
+from chainrule.record.variable import Variable
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ def measure_of(node: Node, entry: Any, along: Any) -> Measure:
     if entry is not None and along is not None:
         raise ArgumentError("pass entry= or along=, not both: an entry is a direction as well")
     if along is not None:
-        direction = np.asarray(getattr(along, "_value", along))
+        direction = np.asarray(along.value if isinstance(along, Variable) else along)
         if direction.dtype.kind not in "fciub" or direction.shape != node.shape:
             raise ShapeError(
                 f"along has the shape {direction.shape}; it is a direction in the space of "

@@ -113,7 +113,7 @@ def _floats(x: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    return value._value if isinstance(value, Variable) else value
+    return value.value if isinstance(value, Variable) else value
 
 
 def _checked(cov: Any, count: int) -> np.ndarray[Any, Any]:

@@ -182,7 +182,7 @@ roots = composite(
     samples=lambda: [
         sample(np.array([1.0 + 0j, -1.5, -2.0, 0.3])),
         sample(np.array([2.0 + 1j, 1])),
-        sample(np.array([1.0, -1.5, -2.0, 0.3])),
+        sample(np.array([1.0, -6.0, -19.0, 24.0])),  # 1, −3 and 8, far enough apart to stay real
     ],
     bad=lambda: [sample(np.ones((2, 2)))],
     numpy=(np.roots,),
