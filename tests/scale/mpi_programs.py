@@ -4,10 +4,12 @@ import json
 import os
 import signal
 import sys
+import time
 
 import numpy as np
 
 from chainrule import scale
+from chainrule.scale import leaving
 from tests.scale import losses
 from tests.scale.losses import PARAMS, X, Y, loss
 
@@ -87,6 +89,70 @@ def raises_alone(engine):
         raise RuntimeError("this rank alone")
     while True:
         vg(PARAMS, X, Y)
+
+
+def leaves(engine, how):
+    """One rank leaves in the middle: by the end of its program, an exit, closing, or an error."""
+    mine = scale.mpi()  # beside the engine of a `with`, and never closed
+    vg = scale.value_and_grad(loss, engine=mine, shards=13, compile=False)
+    vg(PARAMS, X, Y)
+    if engine.rank == 1:
+        if how == "exits":
+            sys.exit(3)
+        if how == "raises SystemExit":
+            raise SystemExit("no such file")
+        if how == "closes":
+            mine.close()
+            mine.close()
+        return
+    if how == "exits while others wait":
+        time.sleep(600)
+    while True:
+        mine.agreed(1) if how == "returns before a question" else vg(PARAMS, X, Y)
+
+
+def ends(engine, how):
+    """All ranks end, one of them much later and without another pass."""
+    mine = scale.mpi()
+    say(engine, losses.mean(mine))
+    if engine.rank == 0:
+        time.sleep(2 * leaving.GRACE if how == "returns" else 0)
+        os.write(1, b"the last word\n")
+    if how == "exits":
+        sys.exit(3)
+    if how == "exits with 0":
+        sys.exit(0)
+
+
+def exits_alone(engine):
+    """Nobody comes to a pass any more, and the others wait for something else."""
+    losses.mean(engine)
+    if engine.rank == 1:
+        sys.exit(3)
+    engine.comm.recv(source=1)
+
+
+def told(engine):
+    """A rank fails alone; all of them catch it, and go on with another engine."""
+    said = ""
+    try:
+        with scale.mpi() as first:
+            losses.mean(first)
+            if engine.rank == 1:
+                raise RuntimeError("this rank alone")
+            losses.mean(first)
+    except (RuntimeError, scale.ScaleError) as error:
+        said = str(error)
+    with scale.mpi() as second:
+        say(engine, [said, losses.mean(second)])
+
+
+def interrupted_between(engine):
+    """An error in the middle of the messages of a pass, on one rank."""
+    vg = scale.value_and_grad(loss, engine=engine, shards=13, compile=False)
+    if engine.rank == 1:
+        engine.all_reduce = lambda *args: sys.exit(0)
+    vg(PARAMS, X, Y)
 
 
 def training(engine, folder, calls):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import sysconfig
 import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from chainrule.errors import ScaleError
@@ -51,7 +53,20 @@ def line_of(error: BaseException) -> str:
     """The innermost line of the user's that an exception passed: `fit.py:12 in loss: return …`."""
     frames = traceback.extract_tb(error.__traceback__)
     users = [f for f in frames if not f.filename.startswith((HERE, *OTHERS, "<"))]
-    if not users:
-        return ""
-    last = users[-1]
-    return f"{Path(last.filename).name}:{last.lineno} in {last.name}: {last.line}"
+    return told(users[-1] if users else None)
+
+
+def line_here() -> traceback.FrameSummary | None:
+    """The user's line that is being run, and has called the package; its text is read later."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame and frame.f_code.co_filename.startswith((HERE, *OTHERS, "<")):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    code = frame.f_code
+    return traceback.FrameSummary(code.co_filename, frame.f_lineno, code.co_name, lookup_line=False)
+
+
+def told(line: traceback.FrameSummary | None) -> str:
+    """A line as errors name it, or nothing where it is not known."""
+    return f"{Path(line.filename).name}:{line.lineno} in {line.name}: {line.line}" if line else ""

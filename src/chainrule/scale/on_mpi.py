@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from time import perf_counter
-from types import TracebackType
+from traceback import FrameSummary
 from typing import Any
 from zlib import crc32
 
@@ -25,14 +25,22 @@ from chainrule import tree
 from chainrule.errors import ArgumentError, ScaleError
 from chainrule.scale.additions import Additions, Part, nodes_of, span_of
 from chainrule.scale.engine import Engine, check, check_compiled
-from chainrule.scale.failing import Failure, failure_of
+from chainrule.scale.failing import Failure, failure_of, line_here, told
+from chainrule.scale.leaving import Goodbye, departure
 from chainrule.scale.report import Spent, WorkerSpent
 from chainrule.scale.shards import Cut, InBlocks, Source
 from chainrule.scale.task import Sum, Task
 from chainrule.scale.work import Layout, Share
 
 SMALL = 2**16  # bytes of a part, up to which all ranks get all parts and add them themselves
+NOTICE = 60.0  # seconds of waiting for others, after which a rank says so
 NOTHING = (0, 0, 0)  # digests of a rank that has failed
+AGREED = (crc32(b"agreed"), 0, 0)  # digests of a question that the first rank answers
+FINE, FAILED, LEFT = 0, 1, 2  # what a rank says of itself where all meet
+OUT_OF_STEP = (
+    "an error came in the middle of the messages of a pass, and the ranks are out of step: end the "
+    "job, and start it again"
+)
 
 
 class Ranks(Engine):
@@ -51,41 +59,84 @@ class Ranks(Engine):
         self.MPI = MPI
         if communicator is not None and not isinstance(communicator, MPI.Intracomm):
             raise ArgumentError(f"mpi({communicator!r}): pass a communicator of mpi4py, or nothing")
-        self.comm = (MPI.COMM_WORLD if communicator is None else communicator).Dup()
+        departure.settle()
+        whole = MPI.COMM_WORLD if communicator is None else communicator
+        self.comm, request = whole.Idup()
+        if not departure.wait(request, NOTICE):
+            sys.stderr.write(f"rank {whole.Get_rank()} waits in scale.mpi() for the other ranks\n")
+            departure.wait(request)
         self.rank, self.size = self.comm.Get_rank(), self.comm.Get_size()
         self._nodes: dict[int, list[list[tuple[int, int]]]] = {}  # of all ranks, by shards
         self._memory: dict[str, np.ndarray] = {}
         self.where = f"rank {self.rank} of {self.size}"
         self.first = self.rank == 0
         self.together = self.size > 1
+        self._handled = sys.exc_info()[1]  # an error that was there before this engine
+        self._last: FrameSummary | None = None  # the user's line that used it last
+        self._in_step = True  # false in the middle of messages of all to all
+        self._goodbye: tuple[Any, np.ndarray, str] | None = None  # that is on its way
+        self._gone = ""  # what ranks have said that have left
         if self.together:
             _share_cores(self.comm, MPI)
-            end_all_on_errors(self.comm, self.where)
+            departure.watch(self)
 
     @property
     def workers(self) -> int:
         return self.size
 
     def agreed(self, value: Any) -> Any:
-        return self.comm.bcast(value, root=0)
+        self._meet(None, AGREED)
+        with self._messages():
+            return self.comm.bcast(value, root=0)
 
-    def end_job(self, status: int = 1) -> None:
+    def end_job(self, status: int = 1, why: str = "") -> None:
         """End the whole job, where this rank cannot go on: the others would wait for ever."""
-        self.comm.Abort(status)
+        if why:
+            sys.stderr.write(f"{self.where} {why}, which ends the job\n")
+            sys.stderr.flush()
+        (self.comm if self.comm != self.MPI.COMM_NULL else self.MPI.COMM_WORLD).Abort(status)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        # After an error on this rank alone, freeing might wait for the others.
-        self.closed = self.closed or kind is not None
-        self.close()
+    # ---- the end ---------------------------------------------------------------------------------
 
     def _close(self) -> None:
         self._memory.clear()
-        self.comm.Free()
+        error = sys.exc_info()[1]
+        if not self.together:
+            self.comm.Free()
+        elif error is None or error is self._handled:
+            departure.leave(self, f"closed its engine at {told(line_here())}")
+        else:
+            departure.postpone(self, error)
+
+    def say_goodbye(self, why: str) -> None:
+        """Meet the others for the last time, without waiting for them."""
+        if self.MPI.Is_finalized() or self._gone:
+            return
+        if not self._in_step:
+            self.end_job(1, why)
+        others = np.empty((self.size, len(_said(LEFT))), np.int64)
+        self._goodbye = self.comm.Iallgather(_said(LEFT), others), others, why
+
+    def is_heard(self) -> bool:
+        """Whether the goodbye, if there was one to say, has reached all others."""
+        if self._goodbye is None:
+            return True
+        request, others, why = self._goodbye
+        if not request.Test():
+            return False
+        self._goodbye = None
+        if (others[:, 0] == LEFT).all():
+            self.comm.Free()
+        else:
+            self.comm.allgather(Goodbye(self.where, why, told(self._last)))
+        return True
+
+    @contextmanager
+    def _messages(self) -> Iterator[None]:
+        """Where an error comes between, the others wait for messages that this rank never sends."""
+        self._in_step = False
+        yield
+        self._in_step = True
 
     # ---- a pass ----------------------------------------------------------------------------------
 
@@ -106,11 +157,13 @@ class Ranks(Engine):
         assert isinstance(share, Share)
         assert task is not None
         count = task.source.count
-        layout = self._layout(share, count)
-        vector, moved = self.all_reduce(share.parts, layout_size(layout), count, task.work.dtype)
-        ended = perf_counter()
-        seconds = computed - began, met - computed, ended - met
-        table, rows = self._told(seconds, share)
+        with self._messages():
+            layout = self._layout(share, count)
+            size = layout_size(layout)
+            vector, moved = self.all_reduce(share.parts, size, count, task.work.dtype)
+            ended = perf_counter()
+            seconds = computed - began, met - computed, ended - met
+            table, rows = self._told(seconds, share)
         return Sum(vector, rows, layout, Spent(ended - began, moved, table))
 
     def _tried(self, run: Callable[[], Any], what: str) -> Any:
@@ -122,11 +175,16 @@ class Ranks(Engine):
 
     def _meet(self, share: Any, digests: tuple[int, ...]) -> None:
         """Go on where all ranks are fine and agree; else raise the same error on all of them."""
+        departure.goes_on()
+        self._last = line_here()
+        if self._gone or not self._in_step:
+            raise ScaleError(self._gone or OUT_OF_STEP)
         compiled = getattr(share, "compiled", False), getattr(share, "gave_up", False)
-        failed = int(isinstance(share, Failure))
-        mine = np.array([failed, *compiled, *digests, _digest_of_columns(share)], np.int64)
+        said = FAILED if isinstance(share, Failure) else FINE
+        mine = _said(said, *compiled, *digests, _digest_of_columns(share))
         others = np.empty((self.size, mine.size), np.int64)
-        self.comm.Allgather(mine, others)
+        with self._messages():
+            departure.wait(self.comm.Iallgather(mine, others))  # which a goodbye can answer
         columns = others[others[:, -1] != 0, -1]
         if others[:, 0].any():
             self._raise_together(share)
@@ -139,7 +197,11 @@ class Ranks(Engine):
 
     def _raise_together(self, share: Any) -> None:
         """Tell all ranks what has failed on any, and raise it on all."""
-        every = self.comm.allgather(_without_parts(share))
+        with self._messages():
+            every = self.comm.allgather(_without_parts(share))
+        self._gone = "\n".join(str(each) for each in every if isinstance(each, Goodbye))
+        if self._gone:
+            raise ScaleError(self._gone)
         shares = [s for s in every if isinstance(s, Failure) or getattr(s, "seconds", None)]
         if any(s.kind == "KeyboardInterrupt" for s in shares if isinstance(s, Failure)):
             raise KeyboardInterrupt("on one rank, and told to all")
@@ -266,7 +328,8 @@ class Ranks(Engine):
         found = self._tried(run, what)
         failed = isinstance(found, Failure)
         self._meet(found if failed else None, NOTHING if failed else found[1])
-        return [result for each in self.comm.allgather(found[0]) for result in each]
+        with self._messages():
+            return [result for each in self.comm.allgather(found[0]) for result in each]
 
 
 def layout_size(layout: Layout) -> int:
@@ -285,6 +348,13 @@ def _added(rows: np.ndarray, nodes: list[list[tuple[int, int]]]) -> np.ndarray:
 def _first_with_shards(size: int, count: int) -> int:
     spans = (span_of(rank, size, count) for rank in range(size))
     return next(rank for rank, (low, high) in enumerate(spans) if high > low)
+
+
+def _said(*numbers: int) -> np.ndarray:
+    """What a rank tells all others where they meet: how it is, and what must be alike."""
+    said = np.zeros(7, np.int64)
+    said[: len(numbers)] = numbers
+    return said
 
 
 def _without_parts(share: Any) -> Any:
@@ -344,7 +414,7 @@ def _digest_of_columns(share: Any) -> int:
     return 1 + crc32(repr((columns, getattr(share, "layout", None))).encode()) if columns else 0
 
 
-# ---- cores, and the end of a job -----------------------------------------------------------------
+# ---- cores --------------------------------------------------------------------------------------
 
 
 def _share_cores(comm: Any, MPI: Any) -> None:
@@ -355,21 +425,3 @@ def _share_cores(comm: Any, MPI: Any) -> None:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     cr.set_threads(max(1, (cores or 1) // here.Get_size()))
     here.Free()
-
-
-def end_all_on_errors(comm: Any, where: str) -> None:
-    """Let an exception that ends this rank end the job: the others would wait for ever."""
-    before = sys.excepthook
-
-    def ended(kind: type[BaseException], error: BaseException, at: TracebackType | None) -> None:
-        try:
-            sys.stderr.write(f"{where} has failed, which ends the job:\n")
-            if before is sys.__excepthook__:
-                traceback.print_exception(kind, error, at)
-            else:
-                before(kind, error, at)
-            sys.stderr.flush()
-        finally:
-            comm.Abort(1)
-
-    sys.excepthook = ended
