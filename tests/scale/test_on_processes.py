@@ -1,10 +1,14 @@
 """Worker processes of this machine (`remote.py`, `carry.py`): the same bits, and errors told."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -150,6 +154,67 @@ def test_an_interrupted_pass_leaves_the_engine_whole(processes, monkeypatch):
         vg(PARAMS, X, Y)
     monkeypatch.undo()
     assert losses.bits(vg(PARAMS, X, Y)) == expected
+
+
+ORPHANS = """
+import os, signal, sys, threading, time
+from multiprocessing import active_children
+from chainrule import scale
+
+def busy(seconds):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+
+def main(how):
+    engine = scale.processes(2)
+    scale.map(abs, [1, 2, 3], engine=engine)
+    if how == "in a pass":
+        run = threading.Thread(target=lambda: scale.map(busy, [600] * 2, engine=engine))
+        run.start()
+    if how == "forked" and not os.fork():  # it holds all open that the parent holds
+        time.sleep(600)
+    # A worker that has something to compute, and one that waits for it.
+    print(*(child.pid for child in active_children()), flush=True)
+    time.sleep(1)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    main(sys.argv[1])
+"""
+
+
+def is_running(pid):
+    """Whether there is such a process; one that has ended and is not yet buried does not run."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
+@pytest.mark.parametrize("how", ["idle", "in a pass", "forked"])
+def test_workers_end_with_a_parent_that_is_killed(tmp_path, environment, how):
+    script = tmp_path / "fit.py"
+    script.write_text(ORPHANS)
+    with subprocess.Popen(
+        [sys.executable, str(script), how],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as parent:
+        try:
+            workers = [int(pid) for pid in parent.stdout.readline().split()]
+            assert parent.wait(timeout=LONGEST) == -signal.SIGKILL
+            assert len(workers) == 2
+            until = time.monotonic() + LONGEST
+            while any(map(is_running, workers)):
+                assert time.monotonic() < until, f"workers are left behind: {workers}"
+                time.sleep(0.1)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(parent.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("count", [0, 1.5, "two"])

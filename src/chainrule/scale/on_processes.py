@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -109,5 +110,21 @@ def _cores() -> int:
 
 def _prepare(threads: int) -> None:
     """In a worker: Ctrl-C is for the process that started it; cores are shared."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cr.set_threads(threads)
+
+
+def _end_with(parent: Any) -> None:
+    """In a worker: end when its parent has, which cannot say so where it was killed.
+
+    `parent.join` waits for the end of a pipe that the parent holds open.  A process forked from it
+    may hold that open too: then this worker has another parent.  Linux's PR_SET_PDEATHSIG would end
+    workers with the thread that started them.
+    """
+    seconds = 1.0
+    while parent.is_alive() and (os.name != "posix" or os.getppid() == parent.pid):
+        parent.join(seconds)
+    os._exit(1)
