@@ -108,3 +108,31 @@ def test_row_21_repeated_singular_values_are_no_nan():
 
     with cr.debug():
         np.testing.assert_allclose(cr.grad(f)(np.eye(3)), np.ones((3, 3)), atol=1e-12)
+
+
+@pytest.mark.parametrize("x", [[0.0, 1.0], [-1.0, 1.0]])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0)),
+        lambda x: np.sum(np.sqrt(np.where(x > 0, x, 0))),
+        lambda x: np.sum(np.where(x > 0, np.where(x > 0, x, 0) ** 0.5, 0)),
+    ],
+)
+def test_a_root_at_0_that_reaches_no_result_is_no_wrong_rule(f, x):
+    assert np.array_equal(cr.grad(f)(np.array(x)), [0.0, 0.5])
+    cr.check_grads(f, np.array(x))
+
+
+def test_a_rule_that_gives_nan_where_it_reaches_the_result_is_found():
+    class Root(cr.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return np.sqrt(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * np.nan
+
+    with pytest.raises(cr.GradientCheckError, match="not finite"):
+        cr.check_grads(lambda x: np.sum(Root.apply(x)), np.array([1.0, 2.0]))

@@ -201,9 +201,11 @@ def judged(
         inside = (ours >= low - slack) & (ours <= high + slack)
         off, allowed = np.where(inside, 0.0, off), np.where(known, allowed, 0.0)
         known = known | (np.isfinite(low + high) & ~np.isinf(ours))
-    both_not_finite = ~np.isfinite(ours) & ~np.isfinite(theirs) & (line.edge is not None)
+    # The derivative of the whole function is finite: on an edge, it is of lanes that reach nothing.
+    unreached = ~np.isfinite(ours) & (line.edge is not None)
+    known = known & ~unreached
     contradicts = known | (np.isfinite(theirs) & (error <= 0.1 * largest))
-    bad = contradicts & ~(off <= allowed) & ~both_not_finite
+    bad = contradicts & ~(off <= allowed) & ~unreached
     finite = off[np.isfinite(off) & known]
     return bad, known, float(np.max(finite, initial=0.0))
 
