@@ -1,4 +1,4 @@
-"""Implicit functions and what they close over (`linearised.py`, `closed.py`)."""
+"""Implicit functions and what they close over (`linearised.py`, `closed.py`, `applied.py`)."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LOOPED: dict[str, str] = {
     "all_pole": "SciPy's filter takes one set of coefficients; signals through one do not loop",
     "krylov_solve": "SciPy's solvers take one matrix; right sides of one matrix do not loop",
     "least_squares": "NumPy's lstsq takes one matrix; right sides of one matrix do not loop",
-    "live_operand": "it asks another op which entries are read; where all lanes agree it does not",
+    "alive_operand": "it asks another op which entries are read; where all lanes agree it does not",
     "lu_packed": "SciPy's lu_factor takes one matrix",
     "outcome": "it runs an op to see what comes of it, and one lane may fail alone",
     "random_bits": "NumPy's generator takes one key",

@@ -31,10 +31,15 @@ class Operation(Protocol):
     def line(self) -> Any: ...
 
 
-def computed(node: Operation, args: Sequence[Any]) -> Any:
-    """What the node's op makes of these arguments: an array or number of NumPy's, or a tuple."""
-    out = node.op.forward(*args, **node.attrs)
+def forwarded(op: Any, args: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """What an op makes of these arguments: an array or number of NumPy's, or a tuple."""
+    out = op.forward(*args, **attrs)
     return out if isinstance(out, tuple) or hasattr(out, "dtype") else np.asarray(out)[()]
+
+
+def computed(node: Operation, args: Sequence[Any]) -> Any:
+    """What the node's op makes of these arguments."""
+    return forwarded(node.op, args, node.attrs)
 
 
 def evaluated(node: Operation, args: Sequence[Any]) -> Any:

@@ -15,7 +15,7 @@ from chainrule.core.node import Leaf, Node, make_leaf
 from chainrule.core.order import dfs_order, order_above
 from chainrule.diff.forward import forward
 from chainrule.diff.history import on_variables, reverse_or_record
-from chainrule.diff.reverse import own
+from chainrule.diff.reverse import add, own
 from chainrule.errors import ArgumentError, DerivativeError, DTypeError
 from chainrule.ops.arithmetic import identity
 from chainrule.ops.joining import refuse_twist
@@ -109,8 +109,7 @@ class Call:
             seeds = [tracing.recorded(s) for s in seeds]
         for out, seed in zip(self.outputs, seeds, strict=True):
             if isinstance(out, Variable) and seed is not None:
-                have = adjoints.get(out.node)
-                adjoints[out.node] = seed if have is None else have + seed
+                add(adjoints, out.node, seed)
         prepare = on_variables if record or self.recorded else None
         state = current.get()
         debug, tracing = state.debug, state.tracing

@@ -17,10 +17,11 @@ from chainrule.core.containers import Structure, flatten
 from chainrule.core.graph import Graph
 from chainrule.core.node import Node, make_leaf
 from chainrule.core.op import Op
-from chainrule.core.replay import computed, replay
+from chainrule.core.replay import replay
+from chainrule.diff.applied import applied
 from chainrule.errors import DerivativeError, MutationError
 from chainrule.record.lanes import as_constant
-from chainrule.record.recorder import as_operand, record
+from chainrule.record.recorder import as_operand
 from chainrule.record.state import current, recording
 from chainrule.record.trace import Trace, _output_node
 from chainrule.record.variable import Variable, leaf
@@ -63,7 +64,7 @@ class Closed:
 
     def _replayed(self, values: Sequence[Any]) -> dict[Node, Any]:
         known = dict(self.graph.captured) | dict(zip(self.inputs, values, strict=True))
-        return replay(self.graph.nodes, known, applied)
+        return replay(self.graph.nodes, known, _at_its_line)
 
 
 class ClosedTrace(Trace):
@@ -159,6 +160,10 @@ def detached(f: Callable[..., Any], captured: Captured | None = None) -> Callabl
     return plain
 
 
+def _at_its_line(node: Node, args: Sequence[Any]) -> Any:
+    return applied(node.op, args, node.attrs, (node.code, node.lasti))
+
+
 def without_history(tree: Any) -> Any:
     """A container with the value of each Variable in its place."""
     leaves, structure = flatten(tree)
@@ -169,22 +174,6 @@ def _value(found: Any) -> Any:
     if isinstance(found, np.ndarray) and found.dtype == object:
         found = as_operand(found, Variable)
     return found._value if isinstance(found, Variable) else found
-
-
-def applied(node: Any, args: Sequence[Any]) -> Any:
-    """What a node's op makes of arrays, or of Variables: that is recorded, at the node's line."""
-    if any(isinstance(a, Variable) for a in args):
-        return record(Variable, node.op, args, node.attrs, (node.code, node.lasti))
-    if any(isinstance(a, tuple) for a in args):  # one of several results, each perhaps a Variable
-        return node.op.forward(*args, **node.attrs)
-    return computed(node, args)
-
-
-def apply(op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> Any:
-    """An op on plain arrays, or recorded where one of them is a Variable."""
-    if any(isinstance(a, Variable) for a in args):
-        return record(Variable, op, args, attrs)
-    return op.forward(*args, **attrs)
 
 
 def opened(f: Callable[..., Any], captured: Sequence[Variable]) -> Callable[..., Any]:

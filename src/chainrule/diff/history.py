@@ -16,6 +16,7 @@ from chainrule.core.parts import OBJECT, Parts
 from chainrule.diff.forward import forward
 from chainrule.diff.reverse import (
     Adjoints,
+    add,
     fit,
     pulled,
     reverse,
@@ -183,8 +184,7 @@ class History:
             adjoints = reverse_masked(part, adjoints, self.prepare, keep=True)
             leaf = part[0]
             if leaf in self.originals and leaf in adjoints:
-                node, g = self.originals[leaf], adjoints[leaf]
-                adjoints[node] = g if node not in adjoints else adjoints[node] + g
+                add(adjoints, self.originals[leaf], adjoints[leaf])
         return adjoints
 
     def _parts(self, order: Sequence[Node]) -> Iterator[Sequence[Node]]:

@@ -16,7 +16,8 @@ import numpy as np
 
 from chainrule.core.containers import flatten
 from chainrule.core.op import Op, Rules
-from chainrule.diff.closed import Closed, apply, closed, detached, without_history
+from chainrule.diff.applied import applied
+from chainrule.diff.closed import Closed, closed, detached, without_history
 from chainrule.diff.gradient import jvp, vjp
 from chainrule.diff.linearised import Linearised
 from chainrule.errors import ArgumentError, DerivativeError, DTypeError, ShapeError
@@ -138,14 +139,14 @@ def _solution(*xs: Any, equations: Equations) -> Any:
 
 
 def _pull_solution(g: Any, xs: Any, out: Any, equations: Equations) -> Any:
-    weights = apply(LINEAR, [g, out, *xs], {"equations": equations, "transposed": True})
+    weights = applied(LINEAR, [g, out, *xs], {"equations": equations, "transposed": True})
     return vjp(lambda *inputs: equations.residual(out, *inputs), *xs)[1](-weights)
 
 
 def _push_solution(ts: Any, xs: Any, out: Any, equations: Equations) -> Any:
     xs, ts = _differentiable(xs, ts)
     change = jvp(lambda *inputs: equations.residual(out, *inputs), tuple(xs), tuple(ts))[1]
-    return apply(LINEAR, [-change, out, *xs], {"equations": equations, "transposed": False})
+    return applied(LINEAR, [-change, out, *xs], {"equations": equations, "transposed": False})
 
 
 def _linear(*xs: Any, equations: Equations, transposed: bool) -> Any:
@@ -157,7 +158,7 @@ def _linear(*xs: Any, equations: Equations, transposed: bool) -> Any:
 def _pull_linear(g: Any, xs: Any, out: Any, equations: Equations, transposed: bool) -> Any:
     """B out = rhs, B being the Jacobian or its transpose: g pulls back as B⁻ᵀ g does."""
     attrs = {"equations": equations, "transposed": not transposed}
-    weights = apply(LINEAR, [g, *xs[1:]], attrs)
+    weights = applied(LINEAR, [g, *xs[1:]], attrs)
     left, right = (out, weights) if transposed else (weights, out)
 
     def pairing(z: Any, *inputs: Any) -> Any:
@@ -178,7 +179,7 @@ def _push_linear(ts: Any, xs: Any, out: Any, equations: Equations, transposed: b
     point, moves = _differentiable(xs[1:], ts[1:])
     change = jvp(product, tuple(point), tuple(moves))[1]
     attrs = {"equations": equations, "transposed": transposed}
-    return apply(LINEAR, [ts[0] - change, *xs[1:]], attrs)
+    return applied(LINEAR, [ts[0] - change, *xs[1:]], attrs)
 
 
 def _differentiable(xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:

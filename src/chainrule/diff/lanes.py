@@ -19,9 +19,10 @@ from chainrule.core.node import Node
 from chainrule.core.op import Op
 from chainrule.core.order import dfs_order
 from chainrule.core.replay import computed
+from chainrule.diff.applied import applied
 from chainrule.errors import ChainruleError
 from chainrule.record.lanes import LaneTrace, Read, common
-from chainrule.record.recorder import record, translated
+from chainrule.record.recorder import translated
 from chainrule.record.variable import Variable
 
 NOTHING = nullcontext()
@@ -136,12 +137,8 @@ class Replay:
         return [self.known[a] if isinstance(a, Node) else a for a in node.args or ()]
 
     def apply(self, op: Op, args: Sequence[Any], attrs: Any) -> Any:
-        """An op on arrays, computed; or on Variables, recorded at the line of the lane's node."""
-        for a in args:
-            if type(a) is Variable:
-                return record(Variable, op, args, attrs, self.line)
-        out = op.forward(*args, **attrs)
-        return out if isinstance(out, tuple) or hasattr(out, "dtype") else np.asarray(out)[()]
+        """An op on arrays, or on Variables, recorded at the line of the lane's node."""
+        return applied(op, args, attrs, self.line)
 
     def _output(self, node: Node) -> Any:
         value = self.known.get(node)

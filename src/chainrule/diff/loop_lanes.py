@@ -10,11 +10,10 @@ from chainrule.core.batching import BatchCall, Lanes, batched
 from chainrule.core.loop import Body
 from chainrule.core.node import Node
 from chainrule.core.op import Op
+from chainrule.diff.applied import applied
 from chainrule.diff.loop_body import first_row, flows, saving
 from chainrule.ops.structure import item
 from chainrule.record.body import recorded
-from chainrule.record.recorder import record
-from chainrule.record.variable import Variable
 
 
 def batch(call: BatchCall) -> Any:
@@ -82,10 +81,7 @@ def _applied(node: Node, known: dict[Node, Any], count: int) -> Any:
     line = node.code, node.lasti
 
     def apply(op: Op, args: Any, attrs: Any) -> Any:
-        if any(isinstance(a, Variable) for a in args):
-            return record(Variable, op, args, attrs, line)
-        out = op.forward(*args, **attrs)
-        return out if isinstance(out, tuple) or hasattr(out, "dtype") else np.asarray(out)[()]
+        return applied(op, args, attrs, line)
 
     args = [known[a] if isinstance(a, Node) else a for a in node.args or ()]
     moved = any(type(a) is Lanes for a in args)

@@ -31,7 +31,7 @@ from chainrule.diff.loop_body import (
     saving,
 )
 from chainrule.diff.loop_segments import in_segments
-from chainrule.diff.reverse import fit, reverse_masked
+from chainrule.diff.reverse import add, fit, reverse_masked
 from chainrule.ops.joining import stack
 from chainrule.ops.loop import loop
 from chainrule.ops.shape import broadcast_to
@@ -235,8 +235,7 @@ class _Pullback:
         for k, g in zip(self.ends, gs, strict=True):
             out = found[self.body.graph.outputs[k]]
             if isinstance(out, Variable):
-                have = seeds.get(out.node)
-                seeds[out.node] = g if have is None else have + g
+                add(seeds, out.node, g)
         wrt = {leaves[i].node for i in (*self.through, *self.sums, *self.rows)}
         order = _between(dfs_order(list(seeds), lambda n: n.parents), wrt)
         if self.masked:
@@ -373,7 +372,7 @@ def _pulled_one_by_one(
             given.append(np.zeros(out.shape, out.dtype)[()] if g is None else g)
         for k, c in zip(floats, pullback(given), strict=True):
             if k < body.fixed:
-                total[k] = c if k not in total else total[k] + c
+                add(total, k, c)
             elif k < body.fixed + body.carried:
                 carried[k - body.fixed] = c
             else:

@@ -11,9 +11,29 @@ from chainrule.core.masked import Masked, Scattered, perhaps, plain, unmasked, w
 from chainrule.core.node import Node
 from chainrule.core.op import Multilinear
 from chainrule.diff.failing import names_the_node
-from chainrule.ops.operands import live_operand, live_shape
+from chainrule.ops.operands import alive_operand, alive_shape
 
 Adjoints = dict[Node, Any]
+
+
+def add(adjoints: dict[Any, Any], node: Any, c: Any) -> None:
+    """Add `c` to the adjoint of a node; one that is not there is zero."""
+    before = adjoints.get(node)
+    adjoints[node] = c if before is None else before + c
+
+
+def added(contributions: Iterable[tuple[Node, Any]]) -> Adjoints:
+    """Per node the sum of what belongs to it: an output that is there twice has two seeds."""
+    adjoints: Adjoints = {}
+    for node, c in contributions:
+        add(adjoints, node, c)
+    return adjoints
+
+
+def added_to(parent: Node, contributions: Iterable[tuple[Node, Any]]) -> Any:
+    """The sum of what belongs to one node, as its adjoint has it; None where nothing does."""
+    fitted = ((p, fit(c, p)) for p, c in contributions if p is parent and c is not None)
+    return added(fitted).get(parent)
 
 
 @names_the_node
@@ -29,13 +49,12 @@ def reverse(
     `seeds` are the outputs' adjoints; the leaves' come back (with `keep`, every node's).
     """
     adjoints = dict(seeds)
-    have, take = adjoints.get, adjoints.get if keep else adjoints.pop
+    take = adjoints.get if keep else adjoints.pop
     for node in reversed(order):
         if node.rule is None or (g := take(node, None)) is None:
             continue
         for parent, c in visit(node, g):
-            before = have(parent)
-            adjoints[parent] = c if before is None else before + c
+            add(adjoints, parent, c)
     return adjoints
 
 
@@ -224,6 +243,6 @@ def _with_dead_operands_zeroed(alive: Any, node: Node) -> Node:
         if name not in risky:
             return value
         at = {**where, "position": names.index(name)}
-        return live_operand(value, alive, **at, shape=live_shape(value, alive, **at))
+        return alive_operand(value, alive, **at, shape=alive_shape(value, alive, **at))
 
     return node.with_saved(tuple(zeroed(n, v) for n, v in values.items()))

@@ -16,7 +16,7 @@ from chainrule.core.parts import OBJECT
 from chainrule.core.replay import arguments, replay
 from chainrule.core.rule import rule_for
 from chainrule.diff.call import unit, zeros_like
-from chainrule.diff.reverse import contributions, fit, reverse, reverse_masked
+from chainrule.diff.reverse import added, added_to, contributions, fit, reverse, reverse_masked
 from chainrule.errors import (
     ArgumentError,
     DerivativeError,
@@ -124,9 +124,7 @@ class Run:
     def backward(self, seed: Any = None) -> Run:
         """Fill in the adjoint of every node; `seed` is that of the output (1 for a scalar)."""
         self.seed = seed
-        adjoints: dict[Node, Any] = {}
-        for out, start in zip(self.graph.outputs, self.seeds(seed), strict=True):
-            adjoints[out] = start if out not in adjoints else adjoints[out] + start
+        adjoints = self.seeded(seed)
         with np.errstate(all="ignore"):
             adjoints = reverse_masked(self.graph.nodes, adjoints, self.bound, keep=True)
             self._adjoints = reverse(self.graph.nodes, adjoints, self._along_cut_edges, keep=True)
@@ -185,10 +183,7 @@ class Run:
         total = None
         if g is not None:
             with np.errstate(all="ignore"):
-                for p, c in self.pulled(g, child):
-                    if p is parent and c is not None:
-                        c = fit(c, p)
-                        total = c if total is None else total + c
+                total = added_to(parent, self.pulled(g, child))
         return np.zeros(parent.shape)[()] if total is None else unmasked(total)
 
     def local_jacobian(self, parent: Key, child: Key) -> np.ndarray[Any, Any]:
@@ -206,9 +201,9 @@ class Run:
         with np.errstate(all="ignore"):
             for k in range(child.size):
                 seed = unit(child.shape, child.dtype, k)
-                for p, c in self.pulled(seed, child):
-                    if p is parent and c is not None:
-                        matrix[k] += np.conj(np.reshape(unmasked(fit(c, p)), -1))
+                row = added_to(parent, self.pulled(seed, child))
+                if row is not None:
+                    matrix[k] += np.conj(np.reshape(unmasked(row), -1))
         return matrix
 
     # -- what explanations stand on -----------------------------------------------------------
@@ -255,6 +250,10 @@ class Run:
         if self._adjoints is None:
             raise GraphError("this run has no adjoints yet: call run.backward() first")
         return self._adjoints
+
+    def seeded(self, seed: Any = None) -> dict[Node, Any]:
+        """The adjoint each output starts with, summed where a node is an output several times."""
+        return added(zip(self.graph.outputs, self.seeds(seed), strict=True))
 
     def seeds(self, seed: Any = None) -> list[Any]:
         """The adjoint each output starts with."""

@@ -23,7 +23,7 @@ from chainrule.core.order import order_above
 from chainrule.core.replay import computed
 from chainrule.core.schedule import Schedule, Step
 from chainrule.diff.call import Call, _between
-from chainrule.diff.reverse import Adjoints, add_up, fit, pulled, reverse, summed, walk_arrays
+from chainrule.diff.reverse import Adjoints, add, add_up, fit, pulled, reverse, summed, walk_arrays
 from chainrule.diff.stages import Chain, Part
 from chainrule.errors import ArgumentError, MemoryBudgetError
 from chainrule.record.sparing import NODE_BYTES, SparingTrace, let_go
@@ -105,8 +105,7 @@ class SparingCall(Call):
         adjoints: Adjoints = {}
         for out, seed in zip(self.outputs, seeds, strict=True):
             if isinstance(out, Variable) and seed is not None:
-                have = adjoints.get(out.node)
-                adjoints[out.node] = seed if have is None else have + seed
+                add(adjoints, out.node, seed)
         self.trace.check()
         with np.errstate(all="ignore"), recording(inside=False):
             summed_up, dropped = self._reversed(adjoints, masked=False)
@@ -125,9 +124,9 @@ class SparingCall(Call):
         held = trace.constants + NODE_BYTES * len(trace.recorded) + RESERVE
 
         def make(as_recorded: bool) -> Chain:
-            rooms = workspaces(trace.recorded, trace.sizes)
+            scratch = workspaces(trace.recorded, trace.sizes)
             order = trace.recorded if as_recorded else ()
-            return Chain(nodes, starts, trace.sizes, trace.owners, *rooms, masked, order)
+            return Chain(nodes, starts, trace.sizes, trace.owners, *scratch, masked, order)
 
         walk = _masked_part if masked else walk_arrays
         if trace.keeps and not masked and self._fits(make(False), held):

@@ -18,7 +18,7 @@ from chainrule.diff.run import Run, recorded_run
 from chainrule.errors import ArgumentError, DTypeError, GraphError
 from chainrule.explain.contributions import Contributions, contributions_of
 from chainrule.explain.depth import Depth, depth_of
-from chainrule.explain.flow import Flow, flow_between, seeds_by_node
+from chainrule.explain.flow import Flow, flow_between
 from chainrule.explain.measure import Measure, measure_of
 from chainrule.explain.paths import Path, count_paths, heaviest_paths
 from chainrule.explain.status import Cut, Kink, Status, cuts_from, kinks_of, statuses
@@ -145,7 +145,7 @@ def explain(
         arguments = _leaves_by_argument(run.graph, args)
         node = _input(run.graph, arguments, wrt)
         run.backward(seed)
-    walked = _Walked(run, seeds_by_node(run, seed), arguments, int(top))
+    walked = _Walked(run, run.seeded(seed), arguments, int(top))
     return _explained(walked, node, entry, along)
 
 

@@ -18,7 +18,7 @@ from chainrule.core.masked import Masked
 from chainrule.core.node import Node, make_leaf
 from chainrule.core.parts import OBJECT, Parts
 from chainrule.core.replay import computed, replay
-from chainrule.diff.reverse import Adjoints, contributions, fit, reverse
+from chainrule.diff.reverse import added, contributions, fit, reverse
 from chainrule.diff.run import Run
 
 
@@ -124,12 +124,10 @@ class _Replay:
 
     def backward(self, seeds: list[Any]) -> None:
         nodes: Sequence[Node] = self.run.graph.nodes
-        adjoints: Adjoints = {}
         values = {self.twin[n]: self.found.values[n] for n in nodes}
         wide = Run(self.run.graph, values)
-        for out, seed in zip(self.run.graph.outputs, seeds, strict=True):
-            seed = self._cast(np.asarray(seed)[()])
-            adjoints[out] = seed if out not in adjoints else adjoints[out] + seed
+        starts = (self._cast(np.asarray(seed)[()]) for seed in seeds)
+        adjoints = added(zip(self.run.graph.outputs, starts, strict=True))
 
         def visit(node: Node, g: Any) -> Iterator[tuple[Node, Any]]:
             for parent, c in zip(node.parents, self._pulled(wide, node, g), strict=True):

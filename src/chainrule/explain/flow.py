@@ -18,7 +18,7 @@ import numpy as np
 from chainrule.core.masked import unmasked
 from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
-from chainrule.diff.reverse import contributions, fit
+from chainrule.diff.reverse import added_to, contributions, fit
 from chainrule.diff.run import Run
 from chainrule.explain.measure import Measure
 from chainrule.explain.size import is_dead, norm
@@ -123,12 +123,7 @@ def pulled(run: Run, child: Node, parent: Node, g: Any) -> Any:
     if len(child.parents) == 1 and child.parents[0] is parent:
         (c,) = contributions(g, run.bound(child))
         return None if c is None else fit(c, parent)
-    total = None
-    for p, c in _contributions(run, g, child, parent in child.parents):
-        if p is parent and c is not None:
-            c = fit(c, p)
-            total = c if total is None else total + c
-    return total
+    return added_to(parent, _contributions(run, g, child, parent in child.parents))
 
 
 def _contributions(run: Run, g: Any, child: Node, flows: bool) -> Any:
@@ -160,14 +155,6 @@ def _parents_through_cuts(run: Run) -> Parents:
         return (*node.parents, *(p for bound in run.bound_to_cut(node) for p in bound.parents))
 
     return parents
-
-
-def seeds_by_node(run: Run, seed: Any) -> dict[Node, Any]:
-    """The seed of each output; where a node is an output several times, the sum of its seeds."""
-    seeds: dict[Node, Any] = {}
-    for out, start in zip(run.graph.outputs, run.seeds(seed), strict=True):
-        seeds[out] = seeds[out] + start if out in seeds else start
-    return seeds
 
 
 class _Draft:

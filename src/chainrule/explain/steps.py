@@ -20,7 +20,7 @@ from chainrule.core.lazy_method import lazy_method
 from chainrule.core.node import Node
 from chainrule.core.replay import replay
 from chainrule.diff.failing import names_the_node
-from chainrule.diff.reverse import contributions, fit
+from chainrule.diff.reverse import add, added, contributions, fit
 from chainrule.diff.run import Run, leaf_values
 from chainrule.errors import ArgumentError, DerivativeError
 from chainrule.explain.numbers import as_json
@@ -230,10 +230,7 @@ class _Walk:
     def __init__(self, graph: Graph, known: dict[Node, Any], seeds: Sequence[Any]):
         self.graph, self.known, self.count = graph, known, 0
         self.run = Run(graph, known)  # shares `known`, which fills up
-        self.adjoints: dict[Node, Any] = {}
-        for out, start in zip(graph.outputs, seeds, strict=True):
-            before = self.adjoints.get(out)
-            self.adjoints[out] = start if before is None else before + start
+        self.adjoints = added(zip(graph.outputs, seeds, strict=True))
 
     def forward(self, node: Node) -> Step:
         if node not in self.known:
@@ -267,9 +264,9 @@ class _Walk:
             added: dict[Node, Addition] = {}
             for parent, c in pulled:
                 c = fit(c, parent)
-                now = self.adjoints.get(parent)
-                after = self.adjoints[parent] = c if now is None else now + c
-                before = now
+                before = self.adjoints.get(parent)
+                add(self.adjoints, parent, c)
+                after = self.adjoints[parent]
                 if parent in added:  # x * x: one edge, two places
                     earlier = added[parent]
                     before, c = earlier._before, earlier._contribution + c

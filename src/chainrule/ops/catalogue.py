@@ -61,7 +61,7 @@ CATALOGUE = {
     "matrix_functions": "expm logm matrix_power solve_sylvester sqrtm",
     "nans": "nancumprod nancumsum nanmean nanprod nanstd nansum nanvar",
     "norms": "cond euclidean_norm matrix_norm norm power_norm unit_vector vector_norm",
-    "operands": "live_operand",
+    "operands": "alive_operand",
     "ordering": (
         "argpartition argsort lexsort mean_of_ties partition partition_labels sort sort_complex "
         "sort_labels"

@@ -2,7 +2,7 @@
 
 `np.where(known, X @ w, 0)` with NaN in the unknown rows of X: the rows are never used, so they must
 not reach the gradient of w.  The reverse rule of a product multiplies them by zeros and would make
-NaN of that, so the walk hands it `live_operand(X, alive)` instead.
+NaN of that, so the walk hands it `alive_operand(X, alive)` instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Settings = tuple[tuple[str, Any], ...]
 
 
 def used_entries(alive: Any, of: str, position: int, shapes: Shapes, settings: Settings) -> Any:
-    """Which entries of an operand some live lane of the result reads.
+    """Which entries of an operand some alive lane of the result reads.
 
     It is asked of the op itself, with every operand replaced by ones: a batch of operands may
     answer where one was given.
@@ -39,7 +39,7 @@ def used_entries(alive: Any, of: str, position: int, shapes: Shapes, settings: S
     return np.not_equal(unmasked(reached), 0)
 
 
-def _live(
+def _alive(
     x: Any,
     alive: Any,
     of: str,
@@ -55,7 +55,7 @@ def _live(
     return np.broadcast_to(np.where(used, x, np.zeros((), x.dtype)), shape)
 
 
-def live_shape(x: Any, alive: Any, **where: Any) -> tuple[int, ...]:
+def alive_shape(x: Any, alive: Any, **where: Any) -> tuple[int, ...]:
     """The shape of the result, a batch where the operand is used differently by its members."""
     used = used_entries(np.ones(alive.shape, bool), **where)
     return broadcast_shapes([np.shape(x), used.shape])
@@ -69,11 +69,11 @@ def _samples() -> list[Sample]:
         for position, shape in enumerate(shapes):
             x = draw(shape, -2, 2)
             at = {"of": "matmul", "position": position, "shapes": shapes, "settings": ()}
-            found.append(sample(x, alive, **at, shape=live_shape(x, alive, **at)))
+            found.append(sample(x, alive, **at, shape=alive_shape(x, alive, **at)))
     return found
 
 
-def _live_lanes(call: BatchCall) -> Any:
+def _by_lanes(call: BatchCall) -> Any:
     """Which entries are read is asked once, unless other lanes of the result are alive in each."""
     if call.on(1):
         return None
@@ -82,11 +82,11 @@ def _live_lanes(call: BatchCall) -> Any:
     return call.call(x, call.raw(1), shape=(call.count, *shape))
 
 
-live_operand: Op = linear(
-    "live_operand",
-    _live,
+alive_operand: Op = linear(
+    "alive_operand",
+    _alive,
     (
-        lambda g, alive, of, position, shapes, settings, shape: live_operand(
+        lambda g, alive, of, position, shapes, settings, shape: alive_operand(
             g, alive, of, position, shapes, settings, shape
         ),
         None,
@@ -94,6 +94,6 @@ live_operand: Op = linear(
     inputs=("x", "alive"),
     samples=_samples,
     spec=lambda x, alive, of, position, shapes, settings, shape: Spec(shape, x.dtype),
-    doc="An operand of the op `of`, with zeros for what is not finite and no live lane reads.",
-    batch=_live_lanes,
+    doc="An operand of the op `of`, with zeros for what is not finite and no alive lane reads.",
+    batch=_by_lanes,
 )

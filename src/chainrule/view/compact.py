@@ -20,7 +20,6 @@ from chainrule.core.node import Node
 from chainrule.core.text import attr_texts, value_text
 from chainrule.diff.reverse import fit
 from chainrule.diff.run import Run
-from chainrule.explain.flow import seeds_by_node
 from chainrule.view.model import Model, column_of
 from chainrule.view.values import shown
 
@@ -62,7 +61,7 @@ def _sums(run: Run, model: Model) -> dict[int, str]:
     for p, text in zip(model.parent, model.contribution, strict=True):
         left[p] += text != ""
     several = {p for p, parts in enumerate(left) if parts + (p in seeded) > 2}
-    seeds = {run.graph.index[out]: seed for out, seed in seeds_by_node(run, run.seed).items()}
+    seeds = {run.graph.index[out]: seed for out, seed in run.seeded(run.seed).items()}
     sums = {p: seed for p, seed in seeds.items() if p in several}
     edges: dict[int, dict[int, int]] = {}  # child, parent, edge
     for e, (p, c) in enumerate(zip(model.parent, model.child, strict=True)):

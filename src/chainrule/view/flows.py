@@ -12,7 +12,7 @@ from chainrule.core.masked import unmasked
 from chainrule.core.node import Node
 from chainrule.core.parts import OBJECT
 from chainrule.diff.call import unit
-from chainrule.diff.reverse import fit
+from chainrule.diff.reverse import add, fit
 from chainrule.diff.run import Run
 from chainrule.errors import ChainruleError
 from chainrule.explain.size import is_dead
@@ -87,15 +87,14 @@ def _shown_part(run: Run, parent: Node, part: Any) -> str:
 
 def _pulled(run: Run, g: Any, child: Node) -> dict[Node, Any]:
     """What a child with this adjoint adds to each parent."""
-    found: dict[Node, Any] = {}
+    parts: dict[Node, Any] = {}
     try:
         for parent, part in run.pulled(g, child):
             if part is not None:
-                part, before = fit(part, parent), found.get(parent)
-                found[parent] = part if before is None else before + part
+                add(parts, parent, fit(part, parent))
     except ChainruleError:  # a derivative nobody has written: there is nothing to show
         pass
-    return found
+    return parts
 
 
 def _locals(run: Run, child: Node) -> dict[Node, str]:

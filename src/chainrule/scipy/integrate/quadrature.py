@@ -9,7 +9,8 @@ import numpy as np
 from scipy import integrate
 
 from chainrule.core.op import Op, Rules
-from chainrule.diff.closed import Captured, apply, detached, opened, without_history
+from chainrule.diff.applied import applied
+from chainrule.diff.closed import Captured, detached, opened, without_history
 from chainrule.diff.gradient import jvp, vjp
 from chainrule.diff.implicit import refuse_compiling
 from chainrule.errors import DerivativeError, UnsupportedError
@@ -66,7 +67,7 @@ def _pull(g: Any, xs: Any, integrand: Integrand) -> Any:
             return vjp(of, every[i])[1](g)[0]
 
         inner = Integrand(weighted, integrand.tolerance)
-        found.append(apply(QUADRATURE, [a, b, g, *inputs], {"integrand": inner}))
+        found.append(applied(QUADRATURE, [a, b, g, *inputs], {"integrand": inner}))
     return (*ends, *found)
 
 
@@ -85,7 +86,7 @@ def _push(ts: Any, xs: Any, integrand: Integrand) -> Any:
         return jvp(of, every[:count], every[count:])[1]
 
     inner = Integrand(along, integrand.tolerance)
-    return change + apply(QUADRATURE, [a, b, *inputs, *moves], {"integrand": inner})
+    return change + applied(QUADRATURE, [a, b, *inputs, *moves], {"integrand": inner})
 
 
 QUADRATURE = Op(
