@@ -25,7 +25,7 @@ import numpy as np
 if TYPE_CHECKING:
     from chainrule.core.op import Op
 
-Apply = Callable[["Op", Sequence[Any], dict[str, Any]], Any]
+Apply = Callable[["Op", Sequence[Any], Mapping[str, Any]], Any]
 
 
 class Lanes:
@@ -128,7 +128,7 @@ def lanewise(call: BatchCall) -> Any:
     args = call.args
     rank = max(map(rank_of, args))
     values = [lifted(a.value, rank) if type(a) is Lanes else a for a in args]
-    return call.apply(call.op, values, call.attrs)  # type: ignore[arg-type]
+    return call.apply(call.op, values, call.attrs)
 
 
 def stacked(call: BatchCall) -> Any:
@@ -210,7 +210,7 @@ def parted(x: Any, axis: int, count: int, groups: int = 1) -> Any:
 def each_lane(call: BatchCall) -> Any:
     """The op lane by lane, and its results stacked: what an op without `batch` comes to."""
     results = [
-        call.apply(call.op, [a[k] if type(a) is Lanes else a for a in call.args], call.attrs)  # type: ignore[arg-type]
+        call.apply(call.op, [a[k] if type(a) is Lanes else a for a in call.args], call.attrs)
         for k in range(call.count)
     ]
     if isinstance(results[0], tuple):

@@ -20,7 +20,8 @@ def states(f: Callable[..., Any]) -> list[Any]:
     The generators of NumPy and of Python that all code shares count while no other thread may
     draw from them.
     """
-    shared = (np.random.get_state.__self__, random.seed.__self__)  # type: ignore[attr-defined]
+    own: tuple[Any, Any] = (np.random.get_state, random.seed)  # methods of what all code shares
+    shared = [method.__self__ for method in own]
     sources = [*_generators(f), *(shared if threading.active_count() == 1 else ())]
     return [_state(source) for source in sources]
 

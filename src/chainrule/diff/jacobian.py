@@ -19,7 +19,7 @@ from chainrule.diff.units import (
     diagonal_of,
     forward_is_cheaper,
 )
-from chainrule.diff.vmap import vmap
+from chainrule.diff.vmap import vmap, with_report
 from chainrule.errors import ArgumentError, DerivativeError, ShapeError
 
 MODES = ("auto", "reverse", "forward")
@@ -61,14 +61,13 @@ def jacobian(
            [0., 4., 0.],
            [0., 0., 6.]])
     """
-    both = value_and_jacobian(f, argnums, mode, sparse, chunk, holomorphic=holomorphic)
+    both: Any = value_and_jacobian(f, argnums, mode, sparse, chunk, holomorphic=holomorphic)
 
     @wraps(f)
     def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
         return both(*args, **kwargs)[1]
 
-    jacobian_of_f.report = both.report  # type: ignore[attr-defined]
-    return jacobian_of_f
+    return with_report(jacobian_of_f, both.report)
 
 
 def value_and_jacobian(
@@ -102,8 +101,7 @@ def value_and_jacobian(
         value = call.output_structure.unflatten([call.plain(o) for o in call.outputs])
         return value, _nested(call, blocks, isinstance(argnums, (int, np.integer)))
 
-    value_and_jacobian_of_f.report = reporting.text  # type: ignore[attr-defined]
-    return value_and_jacobian_of_f
+    return with_report(value_and_jacobian_of_f, reporting.text)
 
 
 def hessian(
@@ -144,8 +142,7 @@ def diag_jacobian(f: Callable[..., Any], argnum: int = 0, chunk: int | None = No
             )
         return own(diagonal_of(call, chunk, report))
 
-    diagonal.report = reporting.text  # type: ignore[attr-defined]
-    return diagonal
+    return with_report(diagonal, reporting.text)
 
 
 def diag_hessian(f: Callable[..., Any], argnum: int = 0, chunk: int | None = None) -> Any:

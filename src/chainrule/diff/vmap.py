@@ -49,5 +49,10 @@ def vmap(
         """How the last call went: lanes, groups, and ops that work lane by lane."""
         return str(last)
 
-    vmapped.report = report  # type: ignore[attr-defined]
-    return vmapped
+    return with_report(vmapped, report)
+
+
+def with_report(f: Any, report: Callable[[], str]) -> Any:
+    """The function f, of which `f.report()` says how its last call went."""
+    f.report = report
+    return f

@@ -37,9 +37,9 @@ class Law:
     pdf: Formula | None = None
     logcdf: Formula | None = None
     logsf: Formula | None = None
-    entropy: Formula | None = None
-    mean: Formula | None = None
-    var: Formula | None = None
+    entropy: Any = None  # a Formula, too: where it is None, `NEEDS` has SciPy's own called
+    mean: Any = None
+    var: Any = None
     low: float = -np.inf
     high: float = np.inf
     inside: float = 0.0
@@ -174,18 +174,18 @@ def _quantile(name: str, reverse: bool) -> Formula:
 
 def entropy(dist: Any, law: Law, *args: Any, **kwds: Any) -> Any:
     p = parameters(dist, law, args, kwds)
-    out = law.entropy(*p.shapes)  # type: ignore[misc]
+    out = law.entropy(*p.shapes)
     return instead(p.bad, np.nan, out if is_plainly(p.scale, 1) else out + np.log(p.scale))
 
 
 def mean(dist: Any, law: Law, *args: Any, **kwds: Any) -> Any:
     p = parameters(dist, law, args, kwds)
-    return instead(p.bad, np.nan, p.placed(law.mean(*p.shapes)))  # type: ignore[misc]
+    return instead(p.bad, np.nan, p.placed(law.mean(*p.shapes)))
 
 
 def var(dist: Any, law: Law, *args: Any, **kwds: Any) -> Any:
     p = parameters(dist, law, args, kwds)
-    return instead(p.bad, np.nan, law.var(*p.shapes) * p.scale**2)  # type: ignore[misc]
+    return instead(p.bad, np.nan, law.var(*p.shapes) * p.scale**2)
 
 
 def std(dist: Any, law: Law, *args: Any, **kwds: Any) -> Any:
