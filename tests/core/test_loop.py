@@ -60,7 +60,7 @@ def test_saved_and_read_again():
     sample = OP.samples()[1]
     body = sample.attrs["body"]
     again = decode(encode(body))
-    assert again.form == body.form
+    assert again.signature == body.signature
     for a, b in zip(looped(*sample.args, body=again), looped(*sample.args, body=body), strict=True):
         np.testing.assert_array_equal(a, b)
 

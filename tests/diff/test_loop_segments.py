@@ -6,7 +6,7 @@ import pytest
 import chainrule as cr
 from chainrule.core.loop import Body
 from chainrule.core.parts import Parts
-from chainrule.diff.loop_segments import room
+from chainrule.diff.loop_segments import scratch_bytes
 from chainrule.diff.within_memory import segments_of
 from chainrule.record.trace import Trace
 
@@ -62,12 +62,12 @@ def test_same_bits(reverse, segments):
     assert sum(b is not None for b in expected) >= 3
 
 
-def test_less_room():
+def test_less_memory():
     f = lambda x: np.sum(cr.scan(lambda c, _: (np.sin(c) * x, None), x, length=10_000)[0])  # noqa: E731
     _, node = traced(f, np.ones(100))
     body = node.attrs["body"]
     ways = segments_of(body.count)
-    rooms = [room(body.part(body.count, way)) for way in ways]
+    sizes = [scratch_bytes(body.part(body.count, way)) for way in ways]
     assert ways[0] == ()
-    assert rooms == sorted(rooms, reverse=True)
-    assert rooms[-1] < rooms[0] / 200
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < sizes[0] / 200

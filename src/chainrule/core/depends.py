@@ -4,7 +4,7 @@
     COPIES        lanes that it copies or adds with weight one (indexing, reshape, sum, sort)
     FILLS         as COPIES, and some lanes of the result depend on none (pad, tril)
     Along(reach)  other lanes of its only input: `reach(alive, x_spec, **attrs)` tells which of them
-                  some live lane of the result depends on (softmax along an axis)
+                  some alive lane of the result depends on (softmax along an axis)
     EVERY         any lane of any input
 
 Structural zeros read it, so that what no path leads through stays zero.  Where an op COPIES, a mask

@@ -58,7 +58,7 @@ class Body:
         return len(self.graph.leaves) - self.carried - self.rows
 
     @property
-    def form(self) -> tuple[Any, ...]:
+    def signature(self) -> tuple[Any, ...]:
         """What it is beside its graph."""
         return self.count, self.carried, self.rows, self.backwards, self.saves
 

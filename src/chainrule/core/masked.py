@@ -117,7 +117,7 @@ def masked(value: Any, alive: Any) -> Any:
 
 
 def within(value: Any, alive: Any) -> Any:
-    """A rule's result restricted to the live lanes of what it was computed from."""
+    """A rule's result restricted to the alive lanes of what it was computed from."""
     if value is None:
         return None
     if type(value) is Masked:

@@ -26,9 +26,8 @@ class Node:
     """An operation that happened.
 
     `parents` are the inputs through which a derivative flows, `saved` the values its rule reads.
-    `args` lists every argument, nodes and constants alike, and is kept only while tracing; so is
-    nothing else that the rule does not read, and an intermediate array dies as soon as user code
-    drops it.
+    `args` lists every argument, nodes and constants alike, while a trace is made.  Nothing else
+    that the rule does not read is kept: an intermediate array dies as soon as user code drops it.
 
     Parents and saved values have slots of their own and no tuples around them: Python's garbage
     collector visits every tuple of a large graph again and again.

@@ -155,7 +155,7 @@ Samples = Callable[[], Sequence[Sample]]  # a function, so that importing makes 
 
 
 # Of a node, the bytes it reads and those it makes: what its op, and its rule, use beside that.
-Room = Callable[[Any, int, int], tuple[int, int]]
+Scratch = Callable[[Any, int, int], tuple[int, int]]
 
 # Names with a meaning in rules, which an input or attr would hide.
 RESERVED = frozenset({"g", "t", "ts", "out", "out_spec", "active", "xs", "fixed"})
@@ -201,7 +201,7 @@ class Op:
     of_rows: Function | None = None
     python: OnPython | None = None
     symbol: str = ""
-    room: Room | None = None
+    scratch: Scratch | None = None
     cure: tuple[Cure, ...] = ()
     origin: str = ""
     doc: str = ""
@@ -309,8 +309,8 @@ class Op:
 
         `read` are those of its arguments, `made` of its result.
         """
-        if self.room is not None:
-            return self.room(node, read, made)
+        if self.scratch is not None:
+            return self.scratch(node, read, made)
         small = 4096
         if isinstance(self.derivative, Partials):
             return made + small, 2 * made + small

@@ -70,7 +70,7 @@ def _rows_of(body: Body, start: int, count: int) -> slice:
     return slice(start, start + count)
 
 
-def room(body: Body) -> int:
+def scratch_bytes(body: Body) -> int:
     """The bytes that the reverse rule uses at most beside its results."""
     full = saving(body, carries=True)
     one = sum(_bytes(out) for out in full.graph.outputs)

@@ -53,10 +53,10 @@ def scan(
     every k-th one, and runs the iterations between again: "auto" takes about √length.
     """
     carry, structure = flatten(init)
-    rows, form = flatten(xs)
+    rows, row = flatten(xs)
     carry, rows = [_given(v, "init") for v in carry], [_array(v, "xs") for v in rows]
-    count = _length(rows, form, length)
-    loop = _Loop(f, structure, form, bool(reverse))
+    count = _length(rows, row, length)
+    loop = _Loop(f, structure, row, bool(reverse))
     if checkpoint is None or not count:
         carry, ys = _scanned(loop, carry, rows, count, keep=True)
     else:
@@ -136,15 +136,15 @@ class _Loop:
 
     stacked = flatten(None)[1]  # what y is built as
 
-    def __init__(self, f: Step, structure: Structure, form: Structure, reverse: bool):
-        self.f, self.structure, self.form, self.reverse = f, structure, form, reverse
+    def __init__(self, f: Step, structure: Structure, row: Structure, reverse: bool):
+        self.f, self.structure, self.row, self.reverse = f, structure, row, reverse
 
     def order(self, count: int) -> range:
         return range(count - 1, -1, -1) if self.reverse else range(count)
 
     def __call__(self, carry: Sequence[Any], rows: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """One iteration: what is carried on, and what is stacked."""
-        made = self.f(self.structure.unflatten(carry), self.form.unflatten(rows))
+        made = self.f(self.structure.unflatten(carry), self.row.unflatten(rows))
         if not isinstance(made, tuple) or len(made) != 2:
             raise ArgumentError(
                 f"the body of a scan must return a pair (carry, y), not {made!r}\n  {self.line()}"
@@ -203,7 +203,7 @@ class _Loop:
         carry, row = given[:2]
         return [
             *(f"{carry}{path}" for path in self.structure.paths),
-            *(f"{row}{path}" for path in self.form.paths),
+            *(f"{row}{path}" for path in self.row.paths),
         ]
 
     def line(self) -> str:
@@ -217,7 +217,7 @@ class _Tested(_Loop):
     """A step of a while loop: `tests` of what Python is given belong to its condition."""
 
     def __init__(self, cond: Callable[[Any], Any], loop: _Loop):
-        super().__init__(loop.f, loop.structure, loop.form, False)
+        super().__init__(loop.f, loop.structure, loop.row, False)
         self.cond, self.tests = cond, 0
 
     def __call__(self, carry: Sequence[Any], rows: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -410,9 +410,9 @@ def _scalar(value: Any) -> Any:
     return np.asarray(concrete(value))[()]
 
 
-def _length(rows: Sequence[Any], form: Structure, length: int | None) -> int:
+def _length(rows: Sequence[Any], structure: Structure, length: int | None) -> int:
     counts = {}
-    for path, row in zip(form.paths, rows, strict=True):
+    for path, row in zip(structure.paths, rows, strict=True):
         shape = np.shape(concrete(row))
         if not shape:
             raise ShapeError(f"xs{path} is a single number; a scan runs over the rows of arrays")

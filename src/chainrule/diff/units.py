@@ -18,7 +18,7 @@ from chainrule.record.variable import Variable
 Blocks = list[list[Any]]  # per output, per input: its derivative
 Product = Callable[[Any], list[Any]]  # of one seed: what comes back per input, or per output
 
-FEW = 4  # units: one walk for each takes less time than recording a sweep
+MAX_SINGLE_WALKS = 4  # units: one walk for each takes less time than recording a sweep
 CHUNK_BYTES = 2**23  # of the largest value of a sweep; larger ones leave the cache
 LARGE_CHUNK = 16  # units at a time where one alone is larger than that, but for
 MEMORY_BYTES = 2**28  # of the largest value of a sweep
@@ -117,7 +117,7 @@ def along_units(
 ) -> list[Any]:
     """`product` of every unit array shaped as `of`, stacked in front; None where all are zero."""
     units = range(of.size)
-    if len(units) <= FEW and chunk is None:
+    if len(units) <= MAX_SINGLE_WALKS and chunk is None:
         report.sweeps.append(_swept(report.mode, of.size, 1))
         return _stacked([product(unit(of.shape, of.dtype, k)) for k in units])
     chunk = chunk or chunk_of(call, len(units))

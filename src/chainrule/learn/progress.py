@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chainrule.learn.training import Point
 
 SHORTEST = 0.1  # seconds between two drawings of the bar
-WIDE = 100  # columns of a terminal, from which on there is room for examples per second
+MIN_WIDE_COLUMNS = 100  # columns of a terminal, from which on there is room for examples per second
 SHARE = 250  # drawing takes at most one part in so many of the time
 
 
@@ -101,7 +101,7 @@ class Bar(Silent):
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         self.epochs, self.count = epochs, count
-        wide = console.width >= WIDE
+        wide = console.width >= MIN_WIDE_COLUMNS
         self.bar = Progress(
             TextColumn("epoch {task.fields[epoch]}"),
             BarColumn(bar_width=24 if wide else 10),

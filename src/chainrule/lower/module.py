@@ -17,7 +17,7 @@ from chainrule.lower.code.entry import entry_function
 from chainrule.lower.code.kernel import kernel_function
 from chainrule.lower.code.lanes import Frame
 from chainrule.lower.code.lines import INLINE, Code
-from chainrule.lower.code.loops import loop_function, room_bytes
+from chainrule.lower.code.loops import buffer_bytes, loop_function
 from chainrule.lower.code.products import CALLS, QUIET, product_function
 from chainrule.lower.code.routines import FACTORING, routine_function
 from chainrule.lower.code.scan import scan_function
@@ -110,7 +110,7 @@ def steps_of(program: Program) -> tuple[Plan, Memory]:
     for step in plan.steps:
         if isinstance(step, Looped):
             inner, memory = steps_of(step.value.params.program)
-            step.hold(inner, memory, room_bytes(step, memory))
+            step.hold(inner, memory, buffer_bytes(step, memory))
     arrange(plan, cut_products(plan, program.cuts))
     streamed(plan)
     split(plan)

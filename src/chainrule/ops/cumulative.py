@@ -135,7 +135,7 @@ def backwards(x: Any, g: Any, axis: int) -> Any:
 
 
 def _up_to(alive: Any, axis: int) -> Any:
-    """The elements from which a live lane was reached: everything up to the last one."""
+    """The elements from which an alive lane was reached: everything up to the last one."""
     return flipped(np.maximum.accumulate(flipped(alive, axis), axis=axis), axis)
 
 

@@ -21,7 +21,7 @@ class Derivative:
     pull = lazy_method("chainrule.diff.loop_rules", "pull", static=True)
     push = lazy_method("chainrule.diff.loop_rules", "push", static=True)
     batch = lazy_method("chainrule.diff.loop_lanes", "batch", static=True)
-    room = lazy_method("chainrule.diff.loop_segments", "room", static=True)
+    scratch_bytes = lazy_method("chainrule.diff.loop_segments", "scratch_bytes", static=True)
 
 
 def _pull(g: Any, xs: Any, out: Any, active: Any, body: Body) -> Any:
@@ -36,9 +36,9 @@ def _batch(call: BatchCall) -> Any:
     return Derivative.batch(call)
 
 
-def _room(node: Node, read: int, made: int) -> tuple[int, int]:
+def _scratch(node: Node, read: int, made: int) -> tuple[int, int]:
     one = sum(n.size * n.dtype.itemsize + 120 for n in node.attrs["body"].graph.nodes)
-    return made + 3 * one, Derivative.room(node.attrs["body"])
+    return made + 3 * one, Derivative.scratch_bytes(node.attrs["body"])
 
 
 def _applied(op: str, *args: Node) -> Node:
@@ -70,7 +70,7 @@ loop = rules(
     variadic=True,
     spec=loop_spec,
     samples=_samples,
-    room=_room,
+    scratch=_scratch,
     lower=lambda b, *xs, body: b.loop(xs, body),
     batch=_batch,
     doc="One recorded iteration, run `body.count` times: `cr.scan` and its like record it.",

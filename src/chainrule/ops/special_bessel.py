@@ -19,7 +19,7 @@ from chainrule.ops.samples import draw, holomorphic, joined, points, positives, 
 from chainrule.ops.special import in_double, refused, scipy_special
 
 NO_ORDER = "no closed form is known for the derivative of a Bessel function by its order"
-TINY = 1e-50  # below it SciPy's jv and iv underflow early, or are NaN
+MIN_SCIPY_ARGUMENT = 1e-50  # below it SciPy's jv and iv underflow early, or are NaN
 FAR = 25.0  # from 25 + 2v² on, twenty terms of Hankel's series are exact to the last bit
 
 
@@ -60,7 +60,7 @@ def _near_zero(name: str) -> Function:
 
     def call(v: Any, z: Any) -> Any:
         out = function(v, z)
-        tiny = (np.abs(z) < TINY) & (np.asarray(v) >= 0) & np.not_equal(z, 0)
+        tiny = (np.abs(z) < MIN_SCIPY_ARGUMENT) & (np.asarray(v) >= 0) & np.not_equal(z, 0)
         if not np.any(tiny):
             return out
         half = np.where(tiny, z, 1) / 2

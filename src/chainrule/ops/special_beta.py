@@ -14,7 +14,7 @@ from chainrule.ops.factors import is_recorded
 from chainrule.ops.samples import draw
 from chainrule.ops.special import in_double, scipy_special
 from chainrule.ops.special_gamma import polygamma, zeta_difference
-from chainrule.ops.special_incomplete import LARGE, distance, stirling
+from chainrule.ops.special_incomplete import FROM_STIRLING, distance, stirling
 
 _betainc, _betaincc = scipy_special("betainc"), scipy_special("betaincc")
 _betaln, _gammaln = scipy_special("betaln"), scipy_special("gammaln")
@@ -26,10 +26,10 @@ STEP, LOWEST, HIGHEST = 1 / 12, -4.5, 7.0  # of the nodes of the double-exponent
 def _log_beta(a: Any, b: Any) -> Any:
     """log B(a, b), where SciPy's subtracts two large logarithms by Stirling's series."""
     p, q = np.minimum(a, b), np.maximum(a, b)
-    large = np.maximum(q, LARGE)
+    large = np.maximum(q, FROM_STIRLING)
     shrunk = p - p * np.log(p + large) - (large - 0.5) * np.log1p(p / large)
     series = _gammaln(p) + shrunk + stirling(large) - stirling(p + large)
-    return np.where(q < LARGE, _betaln(a, b), series)
+    return np.where(q < FROM_STIRLING, _betaln(a, b), series)
 
 
 def _falling(a: Any, count: int) -> Any:
@@ -45,13 +45,13 @@ def _beta_density(a: Any, b: Any, x: Any, left: int = 0, right: int = 0) -> Any:
     """x^{a−1} (1−x)^{b−1} / B(a, b), its factors differentiated `left` and `right` times."""
     factor = _falling(a, left) * _falling(b, right)
     exponent = _xlogy(a - 1 - left, x) + _xlog1py(b - 1 - right, -x) - _log_beta(a, b)
-    p, q = np.maximum(a, LARGE), np.maximum(b, LARGE)
+    p, q = np.maximum(a, FROM_STIRLING), np.maximum(b, FROM_STIRLING)
     centred = -p * distance(x * (p + q), p) - q * distance((1 - x) * (p + q), q)
     centred = centred - stirling(p) - stirling(q) + stirling(p + q)
     centred = centred + 0.5 * np.log(p * (q / (2 * pi * (p + q))))
     centred = centred - (1 + left) * np.log(x) - (1 + right) * np.log1p(-x)
     inside = (x > 0) & (x < 1)
-    exponent = np.where((a >= LARGE) & (b >= LARGE) & inside, centred, exponent)
+    exponent = np.where((a >= FROM_STIRLING) & (b >= FROM_STIRLING) & inside, centred, exponent)
     return np.where(factor == 0, 0.0, factor * np.exp(exponent))
 
 

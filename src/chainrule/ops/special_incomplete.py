@@ -14,7 +14,7 @@ from chainrule.ops.samples import draw, pairs_within, point_pairs
 from chainrule.ops.special import in_double, polynomial, scipy_special
 from chainrule.ops.special_gamma import digamma, polygamma
 
-LARGE = 20.0  # from here Stirling's series is exact to the last bit
+FROM_STIRLING = 20.0  # from here Stirling's series is exact to the last bit
 STIRLING = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188]
 NEGLIGIBLE = 45.0  # e^−45 of the peak is below rounding: where an integral is cut off
 
@@ -37,11 +37,12 @@ def distance(x: Any, centre: Any) -> Any:
 @in_double
 def _gamma_density(a: Any, x: Any) -> Any:
     """x^{a−1} e^{−x} / Γ(a); for large a in Loader's form, whose exponent does not cancel."""
-    scale = _rgamma(np.minimum(a, LARGE))
-    directly = np.where(scale == 0, 0.0, scale * np.exp(_xlogy(np.minimum(a, LARGE) - 1, x) - x))
-    n = np.maximum(a, LARGE)
+    scale = _rgamma(np.minimum(a, FROM_STIRLING))
+    power = np.exp(_xlogy(np.minimum(a, FROM_STIRLING) - 1, x) - x)
+    directly = np.where(scale == 0, 0.0, scale * power)
+    n = np.maximum(a, FROM_STIRLING)
     centred = np.sqrt(n / (2 * pi)) * np.exp(-n * distance(x, n) - stirling(n))
-    return np.where(a < LARGE, directly, np.where(x == 0, 0.0, centred / x))
+    return np.where(a < FROM_STIRLING, directly, np.where(x == 0, 0.0, centred / x))
 
 
 gamma_density: Op = elementwise(

@@ -30,7 +30,7 @@ MAX_TURNS = 4  # iterations after which a body is wired as before
 MAX_DISTANCE = 32  # iterations back that a step may read
 MAX_PHASES = 2048  # steps at which an iteration may be said to begin
 MAX_ROUNDS = 64
-FEW = 4  # iterations that may be left out for reading another node than all others
+MAX_LEFT_OUT = 4  # iterations that may be left out for reading another node than all others
 CONSTANT = -1  # in place of an operand's number; nodes from outside are numbered below
 NUMBER = (int, float, complex, np.generic)
 Truths = np.ndarray[Any, np.dtype[np.bool_]]
@@ -256,7 +256,7 @@ class _Reading:
             return Fixed(self.wiring.node(number))
         alike, operand = self._moving(column, number)
         if operand is None:
-            if np.count_nonzero(same) >= self.run.count - FEW:
+            if np.count_nonzero(same) >= self.run.count - MAX_LEFT_OUT:
                 alike, operand = same, Fixed(self.wiring.node(number))
             else:
                 inside = (column >= self.run.start) & (column < self.run.stop)

@@ -421,7 +421,7 @@ def _alike(a: Node, b: Node, twin: dict[Node, Node]) -> bool:
 
 def equal(x: Any, y: Any) -> bool:
     if isinstance(x, Body) and isinstance(y, Body):
-        return x.form == y.form and alike_graphs(x.graph, y.graph)
+        return x.signature == y.signature and alike_graphs(x.graph, y.graph)
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
         inexact = getattr(x, "dtype", np.dtype(int)).kind in "fc"
         return bool(np.array_equal(x, y, equal_nan=inexact))

@@ -23,7 +23,7 @@ from chainrule.scale.shards import Coming, Cut, InBlocks, Source
 from chainrule.scale.task import Sum, Task
 from chainrule.scale.work import Share
 
-GROUPS = 4  # of shards for each worker: what is lost with one, and what a late one delays
+GROUPS_PER_WORKER = 4  # of shards: what is lost with a worker, and what a late one delays
 
 
 KEPT_BYTES = 2**30  # of rows that were sent from here, which the cluster holds for the next pass
@@ -76,7 +76,7 @@ class Cluster(Engine):
         shared = [self._held(message) for message in messages]
         sent = sum(map(len, messages)) * max(1, self.workers)
         futures = []
-        for low, high in groups_of(source.count, GROUPS * self.workers):
+        for low, high in groups_of(source.count, GROUPS_PER_WORKER * self.workers):
             part, blocks = self._part(source, low, high)
             data = packed(part, "the rows")
             sent += len(data)
@@ -109,7 +109,7 @@ class Cluster(Engine):
 
     def _map(self, f: Callable[..., Any], items: Sequence[Any]) -> list[Any]:
         function = self._held(packed(f, "the function"))
-        count = min(len(items), GROUPS * max(1, self.workers))
+        count = min(len(items), GROUPS_PER_WORKER * max(1, self.workers))
         spans = [span_of(i, count, len(items)) for i in range(count)]
         futures = [
             self._submit(remote.mapped, function, packed(items[low:high], "the items"), low)

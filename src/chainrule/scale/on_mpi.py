@@ -32,7 +32,7 @@ from chainrule.scale.shards import Cut, InBlocks, Source
 from chainrule.scale.task import Sum, Task
 from chainrule.scale.work import Layout, Share
 
-SMALL = 2**16  # bytes of a part, up to which all ranks get all parts and add them themselves
+MAX_GATHERED_BYTES = 2**16  # of a part, up to which all ranks get all parts and add them
 NOTICE = 60.0  # seconds of waiting for others, after which a rank says so
 NOTHING = (0, 0, 0)  # digests of a rank that has failed
 AGREED = (crc32(b"agreed"), 0, 0)  # digests of a question that the first rank answers
@@ -258,7 +258,7 @@ class Ranks(Engine):
             total = self._scratch("total", size, dtype)
             self.comm.Allreduce(mine[0], total)
             return total, 2 * total.nbytes
-        if size * np.dtype(dtype).itemsize <= SMALL:
+        if size * np.dtype(dtype).itemsize <= MAX_GATHERED_BYTES:
             return self._all_to_all(mine, nodes, size, dtype)
         return self._by_pieces(mine, nodes, size, dtype)
 

@@ -20,7 +20,7 @@ from chainrule.scale.carry import packed
 from chainrule.scale.engine import Engine, joined
 from chainrule.scale.task import Sum, Task
 
-GROUPS = 4  # of shards for each worker, so that one that is late delays the pass by a fourth
+GROUPS_PER_WORKER = 4  # of shards: a worker that is late delays the pass by a fourth
 
 
 class Processes(Engine):
@@ -54,12 +54,12 @@ class Processes(Engine):
         messages, source = remote.packed_task(task), task.source
         return [
             (f, *messages, packed(source.part(low, high), "the rows"), low, high)
-            for low, high in groups_of(source.count, GROUPS * self.count)
+            for low, high in groups_of(source.count, GROUPS_PER_WORKER * self.count)
         ]
 
     def _map(self, f: Callable[..., Any], items: Sequence[Any]) -> list[Any]:
         function = packed(f, "the function")
-        count = min(len(items), GROUPS * self.count)
+        count = min(len(items), GROUPS_PER_WORKER * self.count)
         spans = [span_of(i, count, len(items)) for i in range(count)]
         calls = [
             (remote.mapped, function, packed(items[low:high], "the items"), low)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from statistics import median
 
-LATE = 1.5  # times the median of the workers' seconds per shard: a straggler
+MIN_STRAGGLER = 1.5  # times the median of the workers' seconds per shard: a straggler
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Report:
         """The workers that took much longer for a shard than most did."""
         busy = [each for each in self.workers if each.shards]
         usual = median(each.per_shard for each in busy) if busy else 0.0
-        return tuple(each.worker for each in busy if each.per_shard > LATE * usual)
+        return tuple(each.worker for each in busy if each.per_shard > MIN_STRAGGLER * usual)
 
     def __str__(self) -> str:
         s = "" if self.passes == 1 else "es"
@@ -85,7 +85,7 @@ class Report:
             )
         if self.stragglers:
             late = ", ".join(self.stragglers)
-            lines += ["", f"stragglers, over {LATE} times the median for a shard: {late}"]
+            lines += ["", f"stragglers, over {MIN_STRAGGLER} times the median for a shard: {late}"]
         return "\n".join(lines)
 
 

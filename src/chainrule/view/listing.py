@@ -10,7 +10,7 @@ from typing import Any
 from chainrule.core.graph import Graph
 from chainrule.view.model import shortened
 
-LONGEST = 120  # lines of one function
+MAX_FUNCTION_LINES = 120  # lines of one function
 MAX_LINES = 400  # lines in all
 
 
@@ -21,7 +21,7 @@ def listings(graph: Graph) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     room = MAX_LINES
     for path, first, last in _joined([_extent(code) for code in codes]):
-        if last - first >= min(LONGEST, room):
+        if last - first >= min(MAX_FUNCTION_LINES, room):
             continue
         text = [linecache.getline(path, k).rstrip() for k in range(first, last + 1)]
         if any(text):

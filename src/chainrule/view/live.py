@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 PAUSE = 0.25  # seconds between two messages to a notebook
 LOOKING, DRAWING = 30, 100  # each takes at most one part in so many of the time
-LATE = 1.05  # a step that may be looked at in the end is kept each time the run is longer by this
+KEPT_RATIO = 1.05  # of lengths of a run at which a step is kept that may be its last
 MAX_LOOKS = 120  # looks that are kept
 RECENT = 2  # looks in all of which a unit is silent that is called dead
 MAX_NODES_DRAWN = 60  # nodes of a graph that are drawn one by one
@@ -117,7 +117,7 @@ class Live:
         self._curve.add(self._step, loss)
         if self._old is not None:
             (before, batch), self._old = self._old, None
-            self._late_again = max(self._step + 1, math.ceil(LATE * self._step))
+            self._late_again = max(self._step + 1, math.ceil(KEPT_RATIO * self._step))
             if self._now:
                 self._look(before, parameters, batch, self._step)
             else:

@@ -18,18 +18,18 @@ from chainrule.lower.plan.memory import ALIGNMENT, Memory, rounded
 from chainrule.lower.values.value import Value
 
 MAX_CARRY_BYTES = 64  # of a carried value that is copied from iteration to iteration
-MAX_ROOM_BYTES = 2048  # of an iteration whose own memory lies on the stack
+MAX_STACK_BYTES = 2048  # of an iteration whose own memory lies on the stack
 
 
-def room_bytes(step: Looped, memory: Memory) -> int:
-    """What an iteration needs for itself, and the second places of what is carried."""
+def buffer_bytes(step: Looped, memory: Memory) -> int:
+    """What an iteration needs for itself, and the second slots of what is carried."""
     return _places(step, memory)[-1]
 
 
 def _places(step: Looped, memory: Memory) -> list[int]:
-    """Where in the room the second place of each carried value begins, and where all ends.
+    """Where in the buffer the second slot of each carried value begins, and where all ends.
 
-    Truths about an iteration have a place each behind them.
+    Truths about an iteration have a slot each behind them.
     """
     own = memory.arena + memory.local * (1 + memory.threads) + ALIGNMENT
     loop = step.value.params
@@ -69,18 +69,18 @@ class _Writer:
 
     def loop(self) -> None:
         code, body, memory = self.code, self.body, self.memory
-        room = self.frame.pointer(code, self.step.room)
+        buffer = self.frame.pointer(code, self.step.buffer)
         constants = [self.frame.pointer(code, v) for v in memory.constants]
         first_output = 1 + len(memory.inputs)
         first_constant = first_output + len(memory.outputs)
         self.table = code.buffer(first_constant + len(constants), "ptr")
         starts = _places(self.step, memory)
-        self._aim(0, code.buffer(starts[0], "i8") if starts[0] <= MAX_ROOM_BYTES else room)
+        self._aim(0, code.buffer(starts[0], "i8") if starts[0] <= MAX_STACK_BYTES else buffer)
         for k in range(body.fixed):
             self._aim(1 + k, self.given[k])
         for k, constant in enumerate(constants):
             self._aim(first_constant + k, constant)
-        self.second = [self._on(room, start) for start in starts[: body.carried]]
+        self.second = [self._on(buffer, start) for start in starts[: body.carried]]
         count = len(body.graph.outputs)
         self.truths = [code.buffer(1, "i8") for _ in self.results[count:]]
         for k, truth in enumerate(self.truths):

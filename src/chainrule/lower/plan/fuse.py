@@ -125,13 +125,13 @@ class Factored:
 
 @dataclass(eq=False)
 class Looped:
-    """A loop, of which an iteration has a plan and a memory of its own, which lie in `room`."""
+    """A loop, of which an iteration has a plan and a memory of its own, which lie in `buffer`."""
 
     value: Value
     plan: Plan = field(init=False)
     memory: Any = field(init=False)
     results: list[Value] = field(init=False)
-    room: Value = field(init=False)
+    buffer: Value = field(init=False)
 
     def __post_init__(self) -> None:
         self.results = [
@@ -142,7 +142,7 @@ class Looped:
     def hold(self, plan: Plan, memory: Any, nbytes: int) -> None:
         """Take the plan of an iteration, and the bytes that it and what is carried need."""
         self.plan, self.memory = plan, memory
-        self.room = Value("result", (nbytes,), BOOL, ((self.value, ()),))
+        self.buffer = Value("result", (nbytes,), BOOL, ((self.value, ()),))
 
     def gives(self, result: Value) -> None:
         """Note what is read of it."""

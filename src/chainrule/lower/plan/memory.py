@@ -159,7 +159,7 @@ def reads_and_writes(step: Step) -> tuple[list[Value], list[Value]]:
     if isinstance(step, Factored):
         return [a for a, _ in step.value.args], step.results
     if isinstance(step, Looped):
-        return [a for a, _ in step.value.args], [*step.results, step.room]
+        return [a for a, _ in step.value.args], [*step.results, step.buffer]
     assert isinstance(step, Called)
     results = [*step.results] if step.value.dtype == object else [step.value]
     if isinstance(step, Taped):

@@ -14,7 +14,7 @@ import numpy as np
 from chainrule.errors import ArgumentError, DerivativeError, LinearAlgebraError
 from chainrule.ops.special import polynomial
 
-SMALL = 1e-3  # squared angles below it are computed by series of five terms, to the last bit
+MIN_SQUARE = 1e-3  # of an angle; below it series of five terms are exact to the last bit
 GIMBAL = 1e-7  # SciPy's: how near the middle Euler angle may come to the pole
 HALF_SINE = [(-1) ** k / (2 ** (2 * k + 1) * factorial(2 * k + 1)) for k in range(5)]
 HALF_COSINE = [(-1) ** k / (2 ** (2 * k) * factorial(2 * k)) for k in range(5)]
@@ -60,7 +60,7 @@ def matrix(q: Any) -> Any:
 
 def by_square(square: Any, series: list[float], far: Any) -> Any:
     """`far` of a squared angle, by its power series where that is small."""
-    small = np.less(square, SMALL)
+    small = np.less(square, MIN_SQUARE)
     near = polynomial(series, np.where(small, square, 0.0))
     return np.where(small, near, far(np.where(small, 1.0, square)))
 
@@ -77,7 +77,7 @@ def rotvec(q: Any) -> Any:
     q = np.where(np.less(q[..., 3:], 0), -q, q)
     axis, w = q[..., :3], q[..., 3:]
     square = np.sum(axis * axis, axis=-1, keepdims=True)
-    small = np.less(square, SMALL)
+    small = np.less(square, MIN_SQUARE)
     scale = by_square(
         square,
         ARC_SINE,
