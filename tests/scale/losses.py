@@ -50,6 +50,10 @@ def load(shard):
     return X[rows], Y[rows]
 
 
+def held(arrays, shard):
+    return arrays
+
+
 def load_but_17(shard):
     if shard == 17:
         raise OSError("rows-17.npy: no such file")

@@ -1,11 +1,15 @@
 """Where rows come from: arrays, files of which only rows are read, dask arrays, loaders."""
 
+import contextlib
+from functools import partial
+
 import numpy as np
 import pytest
 
 from chainrule import scale
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
-from chainrule.scale.shards import Cut, InBlocks, InMemory, Loaded, OnFile, source_of
+from chainrule.scale.shards import Coming, Cut, InBlocks, InMemory, Loaded, OnFile, source_of
+from tests.learn.test_numeric import NOT_NUMBERS
 from tests.scale import losses
 from tests.scale.conftest import needs
 from tests.scale.losses import PARAMS, X, Y, loss
@@ -176,6 +180,55 @@ def test_a_loader_that_fails_is_named_with_its_shard(load, count, says):
     vg = scale.value_and_grad(loss, compile=False)
     with pytest.raises(scale.ScaleError, match=says):
         vg(PARAMS, scale.Shards(load, count))
+
+
+@pytest.mark.parametrize("engine", ["serial", "processes", "client"])
+@pytest.mark.parametrize("what", NOT_NUMBERS)
+def test_rows_whose_meaning_would_be_lost_are_refused_on_every_engine(what, engine, request):
+    rows, says = NOT_NUMBERS[what]
+    found = request.getfixturevalue(engine)
+    found = {"serial": None, "client": found, "processes": found}[engine]
+    with contextlib.ExitStack() as stack:
+        if engine == "client":
+            found = stack.enter_context(scale.dask(found))
+        vg = scale.value_and_grad(losses.wide, engine=found, shards=2, compile=False)
+        with pytest.raises(DTypeError, match=f"array 0 .*{says}"):
+            vg(PARAMS["W"], rows, Y)
+        with pytest.raises(DTypeError, match=f"array 1 .*{says}"):
+            vg(PARAMS["W"], X, rows)
+        loader = scale.Shards(partial(losses.held, (X, rows)), 2)
+        with pytest.raises(scale.ScaleError, match=rf"DTypeError: array 1 of load\(0\).*{says}"):
+            vg(PARAMS["W"], loader)
+
+
+def test_masked_dask_arrays_are_refused_wherever_they_come_from():
+    da = needs("dask.array")
+    array = da.from_array(X, chunks=(50, 5))
+    masked = da.ma.masked_greater(array, 1.0)
+    with pytest.raises(DTypeError, match=r"array 0 is a masked array.*da\.ma\.getmaskarray"):
+        source_of((masked,), 2)
+    with pytest.raises(DTypeError, match=r"array 0 of load\(0\) is a masked array"):
+        source_of((scale.Shards(lambda i: masked, 2),), None).load(0)
+    with pytest.raises(DTypeError, match="array 0 holds Python objects"):
+        source_of((array.astype(object),), 2)
+    hidden = array.map_blocks(np.ma.masked_array, meta=np.empty((0, 0)))
+    with pytest.raises(DTypeError, match="masked array"):
+        source_of((hidden,), 2).load(0)
+    coming = Cut((Coming(4, 0),), 1)
+    with pytest.raises(DTypeError, match="array 0 is a masked array"):
+        coming.filled([np.ma.masked_array(X[:4])])
+
+
+def test_tables_of_numbers_are_arrays():
+    pandas = needs("pandas")
+    table = pandas.DataFrame(X, columns=list("abcde"))
+    vg = scale.value_and_grad(losses.wide, shards=13, compile=False)
+    expected = losses.bits(vg(PARAMS["W"], X, Y))
+    assert losses.bits(vg(PARAMS["W"], table, pandas.Series(Y))) == expected
+    with pytest.raises(DTypeError, match=r"array 0 holds Python objects.*x\.to_numpy\(float\)"):
+        vg(PARAMS["W"], table.assign(a="x"), Y)
+    with pytest.raises(DTypeError, match=r"array 0 is a Frame of dask.*to_dask_array"):
+        vg(PARAMS["W"], type("Frame", (), {"__module__": "dask.dataframe"})(), Y)
 
 
 def test_sources_are_cut():

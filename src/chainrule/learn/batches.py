@@ -9,8 +9,9 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from chainrule.errors import ArgumentError, DTypeError, ShapeError
+from chainrule.errors import ArgumentError, ShapeError
 from chainrule.learn.identity import told_array
+from chainrule.learn.numeric import numbers
 
 Batch: TypeAlias = tuple[Any, ...]
 
@@ -76,12 +77,7 @@ class Batches:
 
 
 def _as_rows(array: Any, position: int) -> np.ndarray:
-    array = array if isinstance(array, np.ndarray) else np.asarray(array)
-    if array.dtype == object:
-        raise DTypeError(
-            f"array {position} holds Python objects (a sparse matrix?): pass numbers, as "
-            "x.toarray() of a sparse matrix"
-        )
+    array = numbers(array, f"array {position}")
     if array.ndim == 0:
         raise ShapeError(f"array {position} is a single number: it has no rows")
     return array

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from chainrule.errors import ArgumentError, ShapeError, UnsupportedError
+from chainrule.learn.numeric import numbers
 
 BUNDLED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 
@@ -112,7 +113,7 @@ def standardiser(x: np.ndarray) -> Standardiser:
 
     A column that is constant is only shifted.
     """
-    x = np.asarray(x)
+    x = numbers(x, "x")
     if x.ndim < 1 or not len(x):
         raise ShapeError(f"there are no rows to take a mean of: shape {x.shape}")
     mean, scale = x.mean(axis=0), x.std(axis=0)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import chainrule as cr
+from chainrule.learn.numeric import numbers
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def minimise(
     from scipy.optimize import minimize
 
     leaves, structure = cr.tree.flatten(parameters)
-    arrays = [np.asarray(leaf) for leaf in leaves]
+    named = zip(leaves, structure.paths, strict=True)
+    arrays = [numbers(leaf, f"minimise: parameters{at}") for leaf, at in named]
     for array, at in zip(arrays, structure.paths, strict=True):
         if array.dtype.kind != "f":
             raise cr.DTypeError(f"minimise: parameters{at} is {array.dtype}, not floating")

@@ -63,7 +63,9 @@ class Ranks(Engine):
         whole = MPI.COMM_WORLD if communicator is None else communicator
         self.comm, request = whole.Idup()
         if not departure.wait(request, NOTICE):
-            sys.stderr.write(f"rank {whole.Get_rank()} waits in scale.mpi() for the other ranks\n")
+            sys.stderr.write(
+                f"rank {whole.Get_rank()} waits for ranks that have made no engine yet\n"
+            )
             departure.wait(request)
         self.rank, self.size = self.comm.Get_rank(), self.comm.Get_size()
         self._nodes: dict[int, list[list[tuple[int, int]]]] = {}  # of all ranks, by shards
@@ -134,7 +136,7 @@ class Ranks(Engine):
     @contextmanager
     def _messages(self) -> Iterator[None]:
         """Where an error comes between, the others wait for messages that this rank never sends."""
-        self._in_step = False
+        self._in_step = not self.together
         yield
         self._in_step = True
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
+from chainrule.learn.numeric import MASKED, numbers, refuse_kind
 
 USUAL = 64  # shards, where nobody says how many: workers beyond that number would have no work
 Arrays: TypeAlias = tuple[np.ndarray, ...]
@@ -64,7 +65,10 @@ class Loaded:
     def load(self, shard: int) -> Arrays:
         found = self.shards.load(shard)
         found = found if isinstance(found, tuple | list) else (found,)
-        return tuple(np.asarray(array) for array in found)
+        return tuple(
+            numbers(_computed(array), f"array {i} of load({shard})")
+            for i, array in enumerate(found)
+        )
 
     def part(self, low: int, high: int) -> Loaded:
         return self
@@ -146,7 +150,7 @@ class InBlocks:
 
     def rows(self, low: int, high: int) -> np.ndarray:
         rows = self.array[low - self.first : high - self.first]
-        return np.asarray(rows.compute(scheduler="synchronous"))
+        return numbers(_computed(rows), "a block of a dask array")
 
     def part(self, low: int, high: int) -> InBlocks:
         """These rows and what leads to them: the blocks of others are left out of the graph."""
@@ -201,8 +205,10 @@ class Cut:
         """With these rows in the place of those that were to come."""
         coming = iter(arrays)
         columns = tuple(
-            InMemory(np.asarray(next(coming)), c.length, c.first) if isinstance(c, Coming) else c
-            for c in self.columns
+            InMemory(numbers(next(coming), f"array {i}"), c.length, c.first)
+            if isinstance(c, Coming)
+            else c
+            for i, c in enumerate(self.columns)
         )
         return replace(self, columns=columns)
 
@@ -236,17 +242,21 @@ def source_of(rows: Sequence[Any], shards: int | None) -> Source:
     return Cut(columns, shards)
 
 
+def _is_lazy(array: Any) -> bool:
+    return type(array).__module__.split(".")[0] == "dask"
+
+
+def _computed(array: Any) -> Any:
+    """What a dask array is made of, with a mask that np.asarray would leave out."""
+    return array.compute(scheduler="synchronous") if _is_lazy(array) else array
+
+
 def _column(array: Any, position: int) -> Column:
     if isinstance(array, Shards):
         raise ArgumentError("Shards stand for all arrays: let load(i) return a tuple of them")
-    if type(array).__module__.split(".")[0] == "dask":
+    if _is_lazy(array):
         return _blocks(array, position)
-    array = array if isinstance(array, np.ndarray) else np.asarray(array)
-    if array.dtype == object:
-        raise DTypeError(
-            f"array {position} holds Python objects (a sparse matrix?): pass numbers, as "
-            "x.toarray() of a sparse matrix"
-        )
+    array = numbers(array, f"array {position}")
     if array.ndim == 0:
         raise ShapeError(
             f"array {position} is a single number and has no rows: put it into the parameters, or "
@@ -256,6 +266,17 @@ def _column(array: Any, position: int) -> Column:
 
 
 def _blocks(array: Any, position: int) -> InBlocks:
+    if not hasattr(array, "chunks"):
+        raise DTypeError(
+            f"array {position} is a {type(array).__name__} of dask: pass "
+            "x.to_dask_array(lengths=True)"
+        )
+    refuse_kind(array.dtype, f"array {position}")
+    if isinstance(array._meta, np.ma.MaskedArray):
+        raise DTypeError(
+            f"array {position} {MASKED}; of a dask array these are da.ma.filled(x, value), "
+            "da.ma.getdata(x) and da.ma.getmaskarray(x)"
+        )
     if np.isnan(array.shape).any():
         raise ShapeError(
             f"dask array {position} does not know how many rows it has: call "

@@ -16,6 +16,7 @@ import numpy as np
 import chainrule as cr
 from chainrule import tree
 from chainrule.errors import ArgumentError, DTypeError, ShapeError
+from chainrule.learn.numeric import numbers
 from chainrule.scale.additions import Additions, Part
 from chainrule.scale.failing import failure_of
 from chainrule.scale.shards import Arrays, Source
@@ -187,14 +188,15 @@ KINDS: dict[str, Callable[[Work], Callable[..., Any]]] = {
 
 def own(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments whose leaves are arrays: Python's numbers would be constants of compiled code."""
-    return tree.map(_array, args)
+    leaves, structure = tree.flatten(args)
+    named = zip(leaves, structure.paths, strict=True)
+    return structure.unflatten(numbers(leaf, _named(path)) for leaf, path in named)
 
 
-def _array(leaf: Any) -> np.ndarray:
-    array = np.asarray(leaf)
-    if array.dtype.kind not in "biufc":
-        raise DTypeError(f"the parameters must be numbers, got {array.dtype}")
-    return array
+def _named(path: str) -> str:
+    """A leaf of (parameters, tangent), by its path."""
+    first, _, rest = path.partition("]")
+    return f"{'params' if first == '[0' else 'tangent'}{rest}"
 
 
 def placed(vector: np.ndarray, layout: Layout) -> Any:

@@ -10,11 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pandas as pd
 import scipy.sparse
+from numpy.lib.recfunctions import structured_to_unstructured
 from sklearn.preprocessing import StandardScaler
 
 import chainrule as cr
-from chainrule import learn
+from chainrule import learn, scale
 from chainrule.learn.saved_tree import _safetensors
 from chainrule.view.training import widget
 from tests.laws.error_cures.entry import entry
@@ -125,10 +127,60 @@ entry(
     lambda: rows_of(learn.Batches(X, size=8)),
     right=40,
 )
+# ---- rows and parameters that are not plain numbers ----------------------------------------------
+
+NUMERIC = "learn/numeric.py:<module>"
 SPARSE = scipy.sparse.csr_array(X)
-entry("learn/batches.py:_as_rows", "pass numbers, as x.toarray() of a sparse matrix",
-      lambda: learn.Batches(SPARSE, size=8),
-      lambda: rows_of(learn.Batches(SPARSE.toarray(), size=8)), right=40)  # fmt: skip
+TABLE = pd.DataFrame(X).astype(object)
+FIELDS = np.array([*map(tuple, X)], [("a", float), ("b", float), ("c", float)])
+SPELT = np.array([["1", "2"], ["3", "4"]])
+DAYS = np.array(["2020-01-01", "2020-01-03"], "M8[D]")
+MASKED = np.ma.masked_array(X, X > 1)
+SQUARE = np.asarray([[1.0, 2.0], [3.0, 4.0]])
+
+
+def sum_of(*arrays, f=lambda p, x: p * np.sum(x)):
+    """The gradient by p = 1."""
+    found = scale.value_and_grad(f, how="sum", shards=1, compile=False)(1.0, *arrays)
+    return found[1]
+
+
+def product(p, x):
+    return p * np.sum(x @ SQUARE)
+
+
+def unmasked(p, x, mask):
+    return p * np.sum(np.where(mask, 0.0, x))
+
+
+entry(NUMERIC, "pass numbers, as x.toarray() of a sparse matrix, or x.to_numpy(float) of a table",
+      lambda: sum_of(SPARSE), lambda: sum_of(SPARSE.toarray()),
+      lambda: sum_of(TABLE.to_numpy(float)), right=X.sum())  # fmt: skip
+entry(NUMERIC, "structured rows: pass its fields as arrays of their own, or numpy.lib.recfunctions",
+      lambda: sum_of(FIELDS),
+      lambda: sum_of(*(FIELDS[name] for name in "abc"), f=lambda p, *xs: p * sum(map(np.sum, xs))),
+      lambda: sum_of(structured_to_unstructured(FIELDS)), right=X.sum())  # fmt: skip
+entry(NUMERIC, "bytes: pass numbers, as x.astype(float) where they spell some",
+      lambda: sum_of(SPELT.astype("S1")),
+      lambda: sum_of(SPELT.astype("S1").astype(float)), right=10.0)  # fmt: skip
+entry(NUMERIC, "text: pass numbers, as x.astype(float) where they spell some",
+      lambda: sum_of(SPELT), lambda: sum_of(SPELT.astype(float)), right=10.0)  # fmt: skip
+entry(NUMERIC, "dates: pass numbers, as (x - x[0]) / np.timedelta64(1, 's')",
+      lambda: sum_of(DAYS),
+      lambda: sum_of((DAYS - DAYS[0]) / np.timedelta64(1, "s")), right=172800.0)  # fmt: skip
+entry(NUMERIC, "times: pass numbers, as x / np.timedelta64(1, 's')",
+      lambda: sum_of(DAYS - DAYS[0]),
+      lambda: sum_of((DAYS - DAYS[0]) / np.timedelta64(1, "s")), right=172800.0)  # fmt: skip
+entry(NUMERIC, "pass x.filled(value), or x.data and the mask as arrays of their own",
+      lambda: sum_of(MASKED), lambda: sum_of(MASKED.filled(0.0)),
+      lambda: sum_of(MASKED.data, np.ma.getmaskarray(MASKED), f=unmasked),
+      right=X[X <= 1].sum())  # fmt: skip
+entry(NUMERIC, "pass np.asarray(x), and write `@` for it",
+      lambda: sum_of(SQUARE.view(np.matrix), f=lambda p, x: p * np.sum(x * SQUARE)),
+      lambda: sum_of(np.asarray(SQUARE.view(np.matrix)), f=product), right=54.0)  # fmt: skip
+
+# ---- batches -------------------------------------------------------------------------------------
+
 ONCE = partial(losses_of, [(X,)])
 BATCH = "learn/batches.py:_as_batch"
 entry(BATCH, "or (x,)", lambda: losses_of([X]), lambda: losses_of([(X,)]), right=ONCE)

@@ -59,8 +59,6 @@ def pair(p, x, y):
 entry(COLUMN, "let load(i) return a tuple of them", lambda: value(X, THREE, f=pair),
       lambda: value(scale.Shards(lambda i: (X[8 * i : 8 * i + 8],) * 2, 3), f=pair),
       right=VALUE)  # fmt: skip
-entry(COLUMN, "pass numbers, as x.toarray() of a sparse matrix",
-      lambda: value(np.array([{}, {}])), lambda: value(X), right=VALUE)  # fmt: skip
 
 
 def towards(p, x, goal=0.0):
@@ -82,6 +80,21 @@ def chosen(sized):
 
 entry("scale/shards.py:_blocks", "call x.compute_chunk_sizes() first",
       lambda: chosen(False), lambda: chosen(True), right=VALUE)  # fmt: skip
+
+
+class Frame:
+    """As much of a dask.dataframe, which needs pyarrow, as is asked for."""
+
+    def to_dask_array(self, lengths):
+        from dask import array
+
+        return array.from_array(X, chunks=8)
+
+
+Frame.__module__ = "dask.dataframe"
+entry("scale/shards.py:_blocks", "pass x.to_dask_array(lengths=True)",
+      lambda: value(Frame()),
+      lambda: value(Frame().to_dask_array(lengths=True)), right=VALUE)  # fmt: skip
 entry("scale/work.py:_check_rows", "make fewer shards, so that each has some",
       lambda: value(scale.Shards(lambda i: X[12 * i : 12 * i + 12], 3)),
       lambda: value(scale.Shards(lambda i: X[12 * i : 12 * i + 12], 2)), right=VALUE)  # fmt: skip
@@ -213,6 +226,17 @@ entry("scale/on_mpi.py:Ranks.__init__", "pass a communicator of mpi4py, or nothi
 entry("scale/on_mpi.py:Ranks._raise_different", "Pass the same on every rank",
       lambda: Ranks.__new__(Ranks)._raise_different(np.array([4, 4, 7]), "rows"),
       lambda: value(THREE, engine=scale.mpi()), right=VALUE)  # fmt: skip
+
+
+def interrupted(*, again=False):
+    """An engine in the middle of its messages; made again, it is as any."""
+    with scale.mpi() as engine:
+        engine._in_step = again
+        return value(X, engine=engine)
+
+
+entry("scale/on_mpi.py:<module>", "end the job, and start it again", interrupted,
+      partial(interrupted, again=True), right=VALUE)  # fmt: skip
 
 
 def on_dask(*args):
