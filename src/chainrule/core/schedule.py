@@ -134,6 +134,20 @@ class Schedule:
             return self.natural_seconds
         return float(self._table[0][0, len(self.stages) - 1][self._capacity(budget)])
 
+    def spent(self, steps: Sequence[Step]) -> float:
+        """The time that these steps take."""
+        total = 0.0
+        for kind, i, j in steps:
+            if kind == "reverse":
+                total += self.stages[i].reverse_seconds
+            else:
+                total += sum(s.seconds for s in self.stages[i : max(j, i + 1)])
+        return total
+
+    def forget(self) -> None:
+        """Drop the table of all choices, which takes some 300 kB; what was read of it stays."""
+        self.__dict__.pop("_table", None)
+
     def _capacity(self, budget: int) -> int:
         return min(max(int((budget - self.held) // self.unit), 0), UNITS)
 

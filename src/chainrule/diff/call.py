@@ -30,6 +30,8 @@ NUMBERS = (np.ndarray, np.generic, float, int, complex)
 class Call:
     """One call of `f`: the inputs differentiated, what came out, and the nodes in between."""
 
+    sparing = False  # whether it stays within a budget of memory
+
     def __init__(
         self,
         f: Callable[..., Any],

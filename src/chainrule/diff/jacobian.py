@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.memory_size import bytes_of
 from chainrule.diff.call import Call, positions
-from chainrule.diff.gradient import ArgNums, _as_tuples, grad, jvp
+from chainrule.diff.gradient import ArgNums, _as_tuples, called, grad, jvp
 from chainrule.diff.reverse import own
 from chainrule.diff.units import (
     Blocks,
@@ -48,6 +49,7 @@ def jacobian(
     chunk: int | None = None,
     *,
     holomorphic: bool = False,
+    memory: int | str | None = None,
 ) -> Callable[..., Any]:
     """A function that returns ∂f/∂argument, of shape output.shape + argument.shape.
 
@@ -56,12 +58,17 @@ def jacobian(
     or pushes columns forward, whichever touches fewer numbers.  `.report()` of the result says what
     the last call did.
 
+    With `memory`, in bytes or as "200MB", a call takes no more: so many rows at a time as fit, each
+    by itself where the values of f do not.
+
     >>> cr.jacobian(lambda x: x**2)(np.array([1.0, 2.0, 3.0]))
     array([[2., 0., 0.],
            [0., 4., 0.],
            [0., 0., 6.]])
     """
-    both: Any = value_and_jacobian(f, argnums, mode, sparse, chunk, holomorphic=holomorphic)
+    both: Any = value_and_jacobian(
+        f, argnums, mode, sparse, chunk, holomorphic=holomorphic, memory=memory
+    )
 
     @wraps(f)
     def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
@@ -78,26 +85,22 @@ def value_and_jacobian(
     chunk: int | None = None,
     *,
     holomorphic: bool = False,
+    memory: int | str | None = None,
 ) -> Callable[..., Any]:
     """A function that returns (f(*args), Jacobian): f is called once for both."""
     if mode not in MODES:
         raise ArgumentError(f"jacobian mode {mode!r}: choose one of {', '.join(MODES)}")
     if sparse:
         raise ArgumentError("sparse Jacobians are not available yet; leave sparse=False")
-
-    reporting = Reporting()
+    budget, reporting = bytes_of(memory), Reporting()
 
     @wraps(f)
     def value_and_jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
         report = reporting.anew()
-        call = Call(f, args, kwargs, positions(argnums, len(args)))
+        call = called(f, args, kwargs, positions(argnums, len(args)), budget)
         call.set_output(call.result)
         _refuse_complex(call, holomorphic)
-        forward = mode == "forward" or (mode == "auto" and forward_is_cheaper(call))
-        if forward:
-            blocks = by_columns(call, chunk, report)
-        else:
-            blocks = by_rows(call, chunk, holomorphic, report)
+        blocks = _blocks(call, mode, chunk, holomorphic, report)
         value = call.output_structure.unflatten([call.plain(o) for o in call.outputs])
         return value, _nested(call, blocks, isinstance(argnums, (int, np.integer)))
 
@@ -193,6 +196,20 @@ def _refuse_complex(call: Call, holomorphic: bool) -> None:
             "  split it with np.real and np.imag, or pass holomorphic=True for the complex\n"
             "  derivative."
         )
+
+
+def _blocks(
+    call: Call, mode: str, chunk: int | None, holomorphic: bool, report: SweepReport
+) -> Blocks:
+    if call.sparing:
+        from chainrule.diff.jacobian_memory import SparingJacobian
+        from chainrule.diff.within_memory import SparingCall
+
+        assert isinstance(call, SparingCall)
+        return SparingJacobian(call, mode, chunk, holomorphic, report).blocks()
+    if mode == "forward" or (mode == "auto" and forward_is_cheaper(call)):
+        return by_columns(call, chunk, report)
+    return by_rows(call, chunk, holomorphic, report)
 
 
 def _nested(call: Call, blocks: Blocks, single: bool) -> Any:

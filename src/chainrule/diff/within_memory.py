@@ -16,7 +16,7 @@ import numpy as np
 
 from chainrule.core.graph import inputs_of
 from chainrule.core.loop import Body
-from chainrule.core.masked import unmasked
+from chainrule.core.masked import Masked, unmasked
 from chainrule.core.memory_size import shown
 from chainrule.core.node import Leaf, Node
 from chainrule.core.order import order_above
@@ -69,6 +69,8 @@ class MemoryPlan:
 class SparingCall(Call):
     """A call whose gradient is taken within a budget of memory."""
 
+    sparing = True
+
     def __init__(
         self,
         f: Callable[..., Any],
@@ -82,6 +84,8 @@ class SparingCall(Call):
         with recording(tracing=self.trace):
             super().__init__(f, args, kwargs, argnums)
         self.plan: MemoryPlan | None = None
+        self.results = 0  # bytes of what is filled with several gradients
+        self.chosen: Any = None  # the last schedule, and for which seeds it holds
 
     def _sort(self) -> None:
         self.recorded = False
@@ -107,8 +111,10 @@ class SparingCall(Call):
             if isinstance(out, Variable) and seed is not None:
                 add(adjoints, out.node, seed)
         self.trace.check()
+        masked = any(type(seed) is Masked for seed in adjoints.values())
         with np.errstate(all="ignore"), recording(inside=False):
-            summed_up, dropped = self._reversed(adjoints, masked=False)
+            summed_up, dropped = self._reversed(adjoints, masked)
+            dropped = dropped and not masked
             inputs = [None if v is None else summed_up.get(v.node) for v in self.inputs]
             if dropped and any(g is not None and np.isnan(np.vdot(g, g)) for g in inputs):
                 del summed_up, inputs
@@ -121,7 +127,7 @@ class SparingCall(Call):
         nodes, trace = [n for n in self.order if n.rule is not None], self.trace
         if not starts or not nodes:
             return dict(seeds), False
-        held = trace.constants + NODE_BYTES * len(trace.recorded) + RESERVE
+        held = trace.constants + NODE_BYTES * len(trace.recorded) + RESERVE + self.results
 
         def make(as_recorded: bool) -> Chain:
             scratch = workspaces(trace.recorded, trace.sizes)
@@ -138,10 +144,12 @@ class SparingCall(Call):
             let_go(node)
         held += trace.alive + PLAN_BYTES * len(nodes)
         loops = [n for n in trace.recorded if isinstance(n.attrs.get("body"), Body)]
-        work, schedule, parts, pinned = _cheapest(make, loops, held, self.budget)
-        steps = schedule.steps(self.budget)
-        self._note(schedule, steps, len(work.order))
-        del schedule
+        key = masked, tuple(starts)
+        if self.chosen is None or self.chosen[0] != key:  # else for another row of a Jacobian
+            work, schedule, steps, parts, pinned = _cheapest(make, loops, held, self.budget)
+            self._note(schedule, steps, len(work.order))
+            self.chosen = key, work, parts, pinned, steps
+        _, work, parts, pinned, steps = self.chosen
         return _Replay(work, parts, pinned, self._values()).run(steps, seeds, walk)
 
     def _fits(self, work: Chain, held: int) -> bool:
@@ -153,7 +161,7 @@ class SparingCall(Call):
         return peak <= self.budget
 
     def _note(self, schedule: Schedule, steps: Sequence[Step], count: int) -> None:
-        time = schedule.seconds(self.budget) / schedule.natural_seconds
+        time = schedule.spent(steps) / schedule.natural_seconds
         self.plan = MemoryPlan(
             self.budget, schedule.natural_peak, schedule.peak(steps), schedule.least,
             time + 1 / 3, count,
@@ -165,7 +173,7 @@ class SparingCall(Call):
 
 def _cheapest(
     make: Callable[[bool], Chain], loops: Sequence[Node], held: int, budget: int
-) -> tuple[Chain, Schedule, list[Part], set[Node]]:
+) -> tuple[Chain, Schedule, list[Step], list[Part], set[Node]]:
     """The schedule of least time, over several ways to keep what is needed in many stages, and to
     reverse loops.
 
@@ -192,7 +200,9 @@ def _cheapest(
                 least = min(least or schedule.least, schedule.least or least)
                 natural = natural or schedule.natural_peak
                 if best is None or seconds < best[0]:
-                    best = seconds, level, work, schedule, parts, pinned
+                    steps = schedule.steps(budget) if np.isfinite(seconds) else []
+                    best = seconds, level, work, schedule, steps, parts, pinned
+                schedule.forget()
     _set_segments(loops, bodies, best[1])
     if not np.isfinite(best[0]):
         raise MemoryBudgetError(
@@ -200,7 +210,7 @@ def _cheapest(
             f"{shown(natural)} with everything kept.\n  {_largest(best[2])}",
             least,
         )
-    found: tuple[Chain, Schedule, list[Part], set[Node]] = best[2:]
+    found: tuple[Chain, Schedule, list[Step], list[Part], set[Node]] = best[2:]
     return found
 
 

@@ -196,7 +196,7 @@ class _Writer:
         if sum(len(code.lines) for code in inner.codes) <= MAX_INLINED_LINES:
             for code in inner.codes:
                 code.inlined = True
-            calls = [call + INLINE for call in calls]
+            calls = [line + INLINE if line.startswith("  call ") else line for line in calls]
         self.codes += inner.codes
         self.codes.append(_in_turn(f"{name}.run", calls))
         return loop_function(name, step, self._frame(step, None))

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from chainrule.core.containers import flatten
 from chainrule.core.lazy_method import lazy_method
+from chainrule.core.memory_size import bytes_of
 from chainrule.errors import ArgumentError, ChainruleError, CompileError
 from chainrule.lower.tape.taping import taped
 from chainrule.lower.values.array import NotLoweredError
@@ -43,9 +44,10 @@ class Compiled:
         donate: Sequence[int] = (),
         reassociate: bool = False,
         verify: str = "sometimes",
+        memory: int | None = None,
     ):
         self.f = f
-        self.options = Options(donate, reassociate, Verifier(f, verify))
+        self.options = Options(donate, reassociate, Verifier(f, verify), memory)
         self.variants: Variants = {}
         self.by_value: set[Any] = set()  # signatures in which Python's floats are constants
         self.direct: Callable[..., Any] | None = None  # the last branch taken
@@ -80,7 +82,9 @@ class Compiled:
 
     def _anew(self, f: Callable[..., Any]) -> Compiled:
         options = self.options
-        return Compiled(f, options.donate, options.reassociate, options.verifier.mode)
+        return Compiled(
+            f, options.donate, options.reassociate, options.verifier.mode, options.memory
+        )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
         return self._anew(copy.deepcopy(self.f, memo))
@@ -91,7 +95,8 @@ class Compiled:
     def __reduce__(self) -> Any:
         """By its name where it has one; else made anew from the function."""
         options = self.options
-        made = (self.f, "cpu", tuple(options.donate), options.reassociate, options.verifier.mode)
+        given = options.reassociate, options.verifier.mode, options.memory
+        made = (self.f, "cpu", tuple(options.donate), *given)
         return _reference(self) or (compile, made)
 
     def _by_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -339,6 +344,7 @@ def compile(
     donate: int | Sequence[int] = (),
     reassociate: bool = False,
     verify: str = "sometimes",
+    memory: int | str | None = None,
 ) -> Compiled:
     """f as a function that runs as machine code.
 
@@ -356,6 +362,9 @@ def compile(
     `verify` says how often a call is also run as plain Python and compared: "sometimes" (the first
     two calls of every branch, then within 2 % of the time), "always" or "never".  A difference
     beyond rounding raises `CompileDifference`.
+
+    `memory`, in bytes or as "200MB", bounds what a call of the machine code takes beside its
+    arguments; where it takes more, `MemoryBudgetError` says how much, before it has run.
     """
     if target != "cpu":
         raise ArgumentError(f'target={target!r}: only "cpu" is there')
@@ -364,4 +373,4 @@ def compile(
     donated = (donate,) if isinstance(donate, int) else tuple(donate)
     if not all(isinstance(n, int) and n >= 0 for n in donated):
         raise ArgumentError(f"donate={donate!r}: the positions of arguments, counted from 0")
-    return Compiled(f, donated, bool(reassociate), verify)
+    return Compiled(f, donated, bool(reassociate), verify, bytes_of(memory))

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from chainrule.core.memory_size import shown
 from chainrule.core.replay import evaluated
 from chainrule.core.spec import Shape
-from chainrule.errors import ChainruleError, ShapeError
+from chainrule.errors import ChainruleError, MemoryBudgetError, ShapeError
 from chainrule.lower.build import Program
 from chainrule.lower.module import Module, module_of
 from chainrule.lower.plan.fuse import Called
@@ -66,6 +67,21 @@ class Executable:
         if direct and layout_is_known():
             self._space = Workspace(self)  # Python runs one such call at a time
             self.builtin = builtin(self.machine.address("entry"), self._space.table)
+
+    def refuse_above(self, budget: int) -> None:
+        """Raise where a call takes more bytes than this: intermediate values and results."""
+        memory = self.module.memory
+        between = memory.arena + memory.local * (1 + memory.threads) + ALIGNMENT
+        results = sum(int(np.prod(shape)) * np.dtype(kind).itemsize for shape, kind in self.shapes)
+        if between + results > budget:
+            raise MemoryBudgetError(
+                f"compiled, a call takes {shown(between + results)}: {shown(between)} between its "
+                f"arguments and its results, {shown(results)}\n  for these; the budget is "
+                f"{shown(budget)}.  Keep less for the derivative: cr.scan(…, checkpoint="
+                '"auto") for a loop,\n  cr.checkpoint(layer) for a layer; or call cr.grad(f, '
+                "memory=…) as it is, without cr.compile.",
+                between + results,
+            )
 
     @property
     def entry(self) -> Any:

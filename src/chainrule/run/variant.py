@@ -25,8 +25,15 @@ from chainrule.run.verify import Verifier, replayed, rounding_tolerance, unlike
 class Options:
     """How a function is compiled."""
 
-    def __init__(self, donate: Sequence[int], reassociate: bool, verifier: Verifier):
+    def __init__(
+        self,
+        donate: Sequence[int],
+        reassociate: bool,
+        verifier: Verifier,
+        memory: int | None = None,
+    ):
         self.donate, self.reassociate, self.verifier = donate, reassociate, verifier
+        self.memory = memory  # bytes that a call may take
 
 
 class Variant:
@@ -62,6 +69,8 @@ class Variant:
         self.expected += [np.array(False) for _ in (*self.program.forbidden, *self.program.rare)]
         self.count = len(recording.graph.outputs)
         self.run = Executable(self.program)
+        if options.memory is not None:
+            self.run.refuse_above(options.memory)
         self.direct: Callable[..., Any] | None = None
         if self.run.entry is not None and not signature.names:
             self.direct = direct_call(self, given, options.donate)

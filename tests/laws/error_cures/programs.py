@@ -208,6 +208,22 @@ def doubled_later(copy):
     return f
 
 
+def repeated(checkpoint=None):
+    """A sine of a sine of a sine."""
+
+    def f(x):
+        return np.sum(cr.scan(lambda c, _: (np.sin(c), None), x, None, 400, False, checkpoint)[0])
+
+    return f
+
+
+def repeated_slope():
+    slope, x = np.ones(3), X
+    for _ in range(400):
+        slope, x = slope * np.cos(x), np.sin(x)
+    return slope
+
+
 entry("core/memory_size.py:bytes_of", "give a number of bytes, or a text such as",
       lambda: cr.grad(sines, memory="much")(WIDE), lambda: cr.grad(sines, memory="100MB")(WIDE),
       lambda: cr.grad(sines, memory=100_000_000)(WIDE), right=SINE)  # fmt: skip
@@ -226,3 +242,19 @@ entry(
 entry("record/sparing.py:SparingTrace._over", "give it more, or let go of what is not needed",
       lambda: cr.grad(sines, memory="200kB")(WIDE), lambda: cr.grad(sines, memory="2MB")(WIDE),
       right=SINE)  # fmt: skip
+entry("diff/jacobian_memory.py:SparingJacobian._reserve", "cr.vjp, cr.jvp, cr.hvp",
+      lambda: np.sum(cr.jacobian(np.sin, memory="5MB")(WIDE[::10]), 0),
+      lambda: np.sum(cr.jacobian(np.sin, memory="20MB")(WIDE[::10]), 0),
+      lambda: cr.vjp(np.sin, WIDE[::10])[1](np.ones(1000))[0],
+      lambda: cr.jvp(np.sin, WIDE[::10], np.ones(1000))[1],
+      right=np.cos(WIDE[::10]))  # fmt: skip
+entry("diff/jacobian_memory.py:SparingJacobian.blocks", 'leave mode="auto"',
+      lambda: cr.jacobian(sines, mode="forward", memory="500kB")(WIDE[::10]),
+      lambda: cr.jacobian(sines, mode="forward", memory="5MB")(WIDE[::10]),
+      lambda: cr.jacobian(sines, memory="500kB")(WIDE[::10]),
+      right=SINE[::10])  # fmt: skip
+entry("run/program.py:Executable.refuse_above", "Keep less for the derivative",
+      lambda: cr.compile(cr.grad(repeated()), memory="8kB")(X),
+      lambda: cr.compile(cr.grad(repeated("auto")), memory="8kB")(X),
+      lambda: cr.grad(repeated(), memory="5MB")(X),
+      right=repeated_slope)  # fmt: skip
