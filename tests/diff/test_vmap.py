@@ -525,3 +525,16 @@ def test_numbers_of_what_is_not_differentiated_are_read(compiled: bool) -> None:
         cr.grad(lambda w: np.sum(cr.vmap(lambda a: float(w[0, 0] * 2) * a)(s)))(W)
     with pytest.raises(cr.DetachError):
         cr.vmap(lambda b: cr.grad(lambda a: float(a * b) * a)(b))(s)
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_a_callable_without_a_hash(grows: bool) -> None:
+    class Scaled:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __call__(self, x: Any) -> Any:
+            return np.sum(x * self.by) if np.sum(x) > 0 else np.sum(x) ** 2
+
+    scaled = Scaled()
+    scaled.by = [1.0, 2.0, 3.0, 4.0] if grows else 2.0  # type: ignore[attr-defined]
+    np.testing.assert_allclose(cr.vmap(scaled)(X), [scaled(x) for x in X])

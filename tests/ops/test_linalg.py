@@ -268,3 +268,12 @@ def test_cond_of_a_singular_matrix_is_infinite():
     assert np.linalg.cond(cr.variable(np.diag([1.0, 0.0]))).value == np.inf
     with pytest.raises(cr.errors.LinearAlgebraError, match="cond of a singular matrix"):
         np.linalg.cond(cr.variable(np.ones((2, 2))), 1)
+
+
+def test_a_logarithm_draws_none_of_the_numbers_that_all_code_shares():
+    """SciPy's does, to estimate a norm: under vmap that would look like chance in the function."""
+    a = 2 * np.eye(4) + 0.1 * np.arange(16.0).reshape(4, 4)
+    before = np.random.get_state()[2]  # noqa: NPY002
+    cr.logm(a)
+    cr.vmap(cr.logm)(np.stack([a, 2 * a, 3 * a]))
+    assert np.random.get_state()[2] == before  # noqa: NPY002

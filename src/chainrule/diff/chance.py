@@ -28,14 +28,15 @@ def states(f: Callable[..., Any]) -> list[Any]:
 
 def _generators(f: Callable[..., Any]) -> Iterator[Any]:
     """Those that f names, or a function that f names, and so on."""
-    pending, seen = [innermost(f)], {innermost(f)}
+    pending = [innermost(f)]
+    seen = {id(pending[0]): pending[0]}  # a callable of the user's may have no hash
     while pending and len(seen) < MAX_FUNCTIONS:
         for value in reachable(pending.pop()):
             if isinstance(value, KINDS):
                 yield value
-            elif isinstance(value, FunctionType) and innermost(value) not in seen:
-                seen.add(innermost(value))
+            elif isinstance(value, FunctionType) and id(innermost(value)) not in seen:
                 pending.append(innermost(value))
+                seen[id(pending[-1])] = pending[-1]
 
 
 MAX_FUNCTIONS = 100
