@@ -12,6 +12,8 @@ import scipy.ndimage
 SOURCE = Path(__file__).parents[2] / "src"
 LONGEST_FILE = 450
 LONGEST_FUNCTION = 80
+# Functions outside ops/ and scipy/, whose signatures are NumPy's and SciPy's; it only shrinks.
+MOST_PARAMETERS, MAX_WIDE_FUNCTIONS = 6, 20
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "misc", "manager", "managers"}
 
 # A digit is allowed in a name that is NumPy's or SciPy's own: log2, expm1, i0, interp1d, ...
@@ -78,6 +80,22 @@ def long_functions(source: Path) -> list[str]:
     ]
 
 
+def wide_functions(source: Path) -> list[str]:
+    """Functions of more parameters than a reader can hold, `self` not counted."""
+    return [
+        f"{path}:{node.lineno} {node.name}: {count} parameters"
+        for path in files(source)
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if (count := parameters(node.args)) > MOST_PARAMETERS
+    ]
+
+
+def parameters(args: ast.arguments) -> int:
+    names = [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
+
+
 def public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Functions of the module and methods of its classes, but not functions inside functions."""
     stack: list[ast.AST] = [tree]
@@ -119,6 +137,13 @@ def test_source(check) -> None:
     assert not faults, "\n" + "\n".join(faults)
 
 
+def test_wide_functions_only_shrink() -> None:
+    package = SOURCE / "chainrule"
+    rooms = [path for path in package.iterdir() if path.name not in ("ops", "scipy")]
+    wide = [each for room in rooms if room.is_dir() for each in wide_functions(room)]
+    assert len(wide) <= MAX_WIDE_FUNCTIONS, "\n" + "\n".join(wide)
+
+
 # ---- the checker bites --------------------------------------------------------------------------
 
 LONG_BODY = "    pass\n" * LONGEST_FUNCTION
@@ -140,6 +165,8 @@ LONG_BODY = "    pass\n" * LONGEST_FUNCTION
         (empty_names, "manager/a.py", ""),
         (long_functions, "a.py", f"def f():\n{LONG_BODY}"),
         (long_functions, "a.py", f"async def f():\n{LONG_BODY}"),
+        (wide_functions, "a.py", "def f(a, b, c, d, *, e, f, g): pass\n"),
+        (wide_functions, "a.py", "class A:\n    def f(self, a, b, c, d, e, f, g): pass\n"),
         (numbered_functions, "a.py", "def sum2(): pass\n"),
         (numbered_functions, "a.py", "def log1p_rule2(): pass\n"),
         (numbered_functions, "a.py", "if 1:\n    class A:\n        def step1(self): pass\n"),

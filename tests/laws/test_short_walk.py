@@ -34,3 +34,9 @@ def test_a_gradient_enters_few_files() -> None:
     entered = files_entered(lambda: gradient(2.0))
     assert any(name.endswith("reverse.py") for name in entered), entered
     assert len(entered) <= MAX_FILES, sorted(entered)
+
+
+def test_a_longer_walk_is_seen() -> None:
+    hessian = cr.hessian(lambda x: np.sum(np.sin(x) * x))
+    hessian(np.ones(2))
+    assert len(files_entered(lambda: hessian(np.ones(2)))) > MAX_FILES
