@@ -8,9 +8,11 @@ import numpy as np
 
 from chainrule.core import depends
 from chainrule.core.depends import EVERY
+from chainrule.core.node import Node
 from chainrule.core.op import Rules, sample
 from chainrule.core.parts import Parts
 from chainrule.core.picked import LANES
+from chainrule.core.rule import rule_for
 from chainrule.core.spec import Spec
 from chainrule.errors import ArgumentError, DTypeError
 from chainrule.ops.define import ZERO, composite, elementwise_spec, linear, rules
@@ -96,6 +98,14 @@ constant = rules(
     doc="A value that depends on nothing: the output of a function that ignores its arguments.",
     lower=lambda b, value: b.given(value),
 )
+
+
+def constant_node(value: Any, line: tuple[Any, int] = (None, 0), args: Any = ()) -> Node:
+    """A node that is an array or a number."""
+    attrs = {"value": value}
+    return Node(rule_for(constant, ()), (), (), attrs, value.shape, value.dtype, *line, args)
+
+
 conjugate = linear(
     "conjugate",
     lambda x: np.conjugate(x),

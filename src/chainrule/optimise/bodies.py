@@ -9,6 +9,7 @@ import numpy as np
 
 from chainrule.core.graph import inputs_of
 from chainrule.core.node import Node, make_leaf
+from chainrule.ops.structure import constant_node
 from chainrule.optimise.indices import by_arrays
 from chainrule.optimise.iterations import (
     Carried,
@@ -20,7 +21,7 @@ from chainrule.optimise.iterations import (
     Same,
     Table,
 )
-from chainrule.optimise.making import constant_node, made
+from chainrule.optimise.making import made
 
 if TYPE_CHECKING:
     from chainrule.optimise.roll import Rolling
@@ -65,7 +66,9 @@ class Writer:
             self.carries.append(leaf)
             self.sources.append((step, back))
             if inits is None:
-                self.inits.append(constant_node(np.zeros(node.shape, node.dtype), node))
+                self.inits.append(
+                    constant_node(np.zeros(node.shape, node.dtype), (node.code, node.lasti))
+                )
             else:
                 self.inits.append(self.rolling.outer(inits[distance - back]))
         self.chains[key] = self.carries[-1]
@@ -134,7 +137,7 @@ class Writer:
 
     def _table(self, key: Any, array: np.ndarray, node: Node) -> Node:
         array = array[::-1].copy() if self.part.backwards else array
-        return self._row(key, lambda: constant_node(array, node))
+        return self._row(key, lambda: constant_node(array, (node.code, node.lasti)))
 
     def _row(self, key: Any, rows: Callable[[], Node]) -> Node:
         """A leaf for a row of an array of as many rows as there are iterations."""

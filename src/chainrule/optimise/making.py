@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from chainrule.core.loop import Body
 from chainrule.core.node import NO_ATTRS, Node
 from chainrule.core.op import OPS
@@ -14,7 +12,7 @@ from chainrule.core.parts import OBJECT
 from chainrule.core.rule import rule_for
 from chainrule.core.spec import Spec, is_inexact
 from chainrule.ops.loop import loop
-from chainrule.ops.structure import constant, item
+from chainrule.ops.structure import item
 
 
 def made(op: str, args: Sequence[Any], attrs: Mapping[str, Any], at: Node) -> Node:
@@ -27,12 +25,6 @@ def made(op: str, args: Sequence[Any], attrs: Mapping[str, Any], at: Node) -> No
     parents = tuple([args[i] for i in rule.positions])
     line = at.code, at.lasti
     return Node(rule, parents, (), attrs or NO_ATTRS, shape, dtype, *line, tuple(args))
-
-
-def constant_node(value: np.ndarray, at: Node) -> Node:
-    """A node that is an array."""
-    rule, line = rule_for(constant, ()), (at.code, at.lasti)
-    return Node(rule, (), (), {"value": value}, value.shape, value.dtype, *line, ())
 
 
 def results_of(body: Body, inputs: Sequence[Node], at: Node) -> list[Node]:

@@ -18,9 +18,8 @@ from chainrule.core.loop import BodyLeaf, body_graph
 from chainrule.core.node import Node, line_at, make_leaf
 from chainrule.core.op import Op
 from chainrule.core.order import dfs_order
-from chainrule.core.rule import rule_for
 from chainrule.errors import DetachError
-from chainrule.ops.structure import constant
+from chainrule.ops.structure import constant_node
 from chainrule.record.recorder import as_operand
 from chainrule.record.specialise import GuardedTrace, alike_graphs
 from chainrule.record.state import current, recording, user_line
@@ -145,7 +144,7 @@ def recorded(
         given.append(Variable(value, leaf))
     with recording(tracing=trace, inside=trace.inside, line=None, debug=None):
         results = [_result(r) for r in f(*given)]
-        nodes = [trace.node_of(r) if isinstance(r, Variable) else _constant(r) for r in results]
+        nodes = [trace.node_of(r) if isinstance(r, Variable) else constant_node(r) for r in results]
     for node in dfs_order([*nodes, *trace.reads], inputs_of):
         if node.rule is not None:
             node.release()  # the body is run again for what a derivative reads
@@ -169,11 +168,6 @@ def recorded(
 def _result(value: Any) -> Any:
     found = value if isinstance(value, Variable) else as_operand(value, Variable)
     return found if isinstance(found, Variable) else np.asarray(found)[()]
-
-
-def _constant(value: Any) -> Node:
-    rule = rule_for(constant, ())
-    return Node(rule, (), (), {"value": value}, value.shape, value.dtype, args=())
 
 
 def same_record(a: Recorded, b: Recorded) -> bool:

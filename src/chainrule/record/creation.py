@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from chainrule.core.node import Node, line_at
+from chainrule.core.node import line_at
 from chainrule.core.op import OPS
-from chainrule.core.rule import rule_for
 from chainrule.errors import ArgumentError, ChainruleError, UnsupportedError
 from chainrule.ops.joining import NUMERIC, holds_variable
-from chainrule.ops.structure import cast_into, constant, only_device
+from chainrule.ops.structure import cast_into, constant_node, only_device
 from chainrule.record.protocol import array_function
 from chainrule.record.recorder import as_operand, record
 from chainrule.record.state import current, user_line
@@ -149,9 +148,7 @@ def assignable(value: np.ndarray, of: Any = None) -> Any:
             copied = copied.astype(value.dtype)
         return copied if copied.shape == value.shape else copied.reshape(value.shape)
     args = () if state.tracing is not None else None
-    attrs = {"value": value}
-    rule = rule_for(constant, ())
-    node = Node(rule, (), (), attrs, value.shape, value.dtype, *user_line(), args)
+    node = constant_node(value, user_line(), args)
     return Variable(value, node if state.tracing is None else state.tracing.noted(node, value))
 
 

@@ -16,10 +16,9 @@ from chainrule.core.containers import Structure
 from chainrule.core.node import Node, make_leaf
 from chainrule.core.op import ZERO, Op
 from chainrule.core.python_numbers import OnPython
-from chainrule.core.rule import rule_for
 from chainrule.errors import DetachError
 from chainrule.ops.joining import refuse_twist
-from chainrule.ops.structure import constant
+from chainrule.ops.structure import constant_node
 from chainrule.record.specialise import Guard, GuardedTrace, equal
 from chainrule.record.state import current, user_line
 from chainrule.record.variable import Variable, leaf
@@ -182,8 +181,7 @@ def as_constant(value: Any) -> Any:
     """A number or an array as f knows it from other lanes: a Variable, of no history."""
     if isinstance(value, Variable):
         return value
-    node = Node(rule_for(constant, ()), (), (), {"value": value}, value.shape, value.dtype, args=())
-    return Variable(value, node)
+    return Variable(value, constant_node(value))
 
 
 def common(one: LaneTrace, other: Sequence[Node | Read], of: LaneTrace) -> int:
