@@ -9,11 +9,14 @@ import pytest
 import scipy.interpolate
 import scipy.ndimage
 
+import chainrule as cr
+
 SOURCE = Path(__file__).parents[2] / "src"
 LONGEST_FILE = 450
 LONGEST_FUNCTION = 80
-# Functions outside ops/ and scipy/, whose signatures are NumPy's and SciPy's; it only shrinks.
-MOST_PARAMETERS, MAX_WIDE_FUNCTIONS = 6, 20
+# Functions of our own: in ops/ and scipy/ signatures are NumPy's and SciPy's, and the public face is
+# fixed.  Their number only shrinks.
+MOST_PARAMETERS, MAX_WIDE_FUNCTIONS = 6, 19
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "misc", "manager", "managers"}
 
 # A digit is allowed in a name that is NumPy's or SciPy's own: log2, expm1, i0, interp1d, ...
@@ -140,7 +143,13 @@ def test_source(check) -> None:
 def test_wide_functions_only_shrink() -> None:
     package = SOURCE / "chainrule"
     rooms = [path for path in package.iterdir() if path.name not in ("ops", "scipy")]
-    wide = [each for room in rooms if room.is_dir() for each in wide_functions(room)]
+    wide = [
+        each
+        for room in rooms
+        if room.is_dir()
+        for each in wide_functions(room)
+        if each.split()[1].rstrip(":") not in cr.__all__
+    ]
     assert len(wide) <= MAX_WIDE_FUNCTIONS, "\n" + "\n".join(wide)
 
 
