@@ -14,8 +14,8 @@ import chainrule as cr
 SOURCE = Path(__file__).parents[2] / "src"
 LONGEST_FILE = 450
 LONGEST_FUNCTION = 80
-# Functions of our own: in ops/ and scipy/ signatures are NumPy's and SciPy's, and the public face is
-# fixed.  Their number only shrinks.
+# Functions of our own: signatures in ops/ and scipy/ are NumPy's and SciPy's, and the public face
+# is fixed.  Their number only shrinks.
 MOST_PARAMETERS, MAX_WIDE_FUNCTIONS = 6, 19
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "misc", "manager", "managers"}
 
