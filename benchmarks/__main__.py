@@ -15,6 +15,7 @@ WORKLOADS = (
     "explain",
     "import_time",
     "memory",
+    "budget",
     "gmm",
     "training_steps",
     "compiled_small_arrays",

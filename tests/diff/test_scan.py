@@ -662,3 +662,22 @@ def test_random_bodies(steps, reverse, checkpoint):
     args = (*start, xs)
     found = cr.value_and_grad(of(loss, cr), (0, 1, 2))(*args)
     assert_same(found, cr.value_and_grad(of(loss, Python), (0, 1, 2))(*args))
+
+
+def test_a_checkpointed_loop_keeps_each_carry_once():
+    """Of n / k segments the carries: what one is left with is what the next begins with."""
+    import tracemalloc
+
+    def loss(x):
+        def step(c, _):
+            return np.tanh(np.sin(c) * 1.1), None
+
+        return np.sum(cr.scan(step, x, length=1024, checkpoint=4)[0])
+
+    x = np.linspace(0.1, 1, 2000)
+    cr.grad(loss)(x)
+    tracemalloc.start()
+    cr.grad(loss)(x)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * 1024 / 4 * x.nbytes

@@ -127,7 +127,7 @@ def _read_by_rules(body: Body) -> dict[Node, None]:
 def named_by_rule(node: Node) -> list[Node]:
     """The node itself and its arguments, as far as its rule reads their values."""
     names = node.rule.saved_names
-    found = [node] if "out" in names else []
+    found = [node] if "out" in names and not _runs_again(node) else []
     if "xs" in names:
         return found + inputs_of(node)  # type: ignore[operator]
     args = node.args or ()
@@ -136,6 +136,12 @@ def named_by_rule(node: Node) -> list[Node]:
         return found + [a for a in args[first:] if isinstance(a, Node)]
     read = [a for name, a in zip(node.op.inputs, args, strict=False) if name in names]
     return found + [a for a in read if isinstance(a, Node)]
+
+
+def _runs_again(node: Node) -> bool:
+    """Whether it is a loop whose derivative computes all results again from the inputs."""
+    body = node.attrs.get("body")
+    return isinstance(body, Body) and not body.saves
 
 
 def parts(node: Node, nodes: Sequence[Node]) -> list[Node]:
